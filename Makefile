@@ -1,0 +1,68 @@
+# Everything that a person or a script runs here; `make help` lists it.
+SHELL := /bin/bash
+PREFIX ?= $(HOME)/.local
+VERSION := $(shell cat VERSION)
+COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+PLUGINS := $(patsubst plugins/%/main.go,%,$(filter-out plugins/internal/%,$(wildcard plugins/*/main.go)))
+TOOLS := $(CURDIR)/.tools
+FUZZTIME ?= 20s
+GOFLAGS_BUILD := -trimpath -ldflags "-s -w -X github.com/vant-run/vant/internal/release.version=$(VERSION) -X github.com/vant-run/vant/internal/release.commit=$(COMMIT)"
+
+.PHONY: all help build lint check test test-deps fuzz generate generate-check bench-host demo install uninstall clean
+
+all: build lint check ## build, lint and fast tests
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+build: ## bin/vant, bin/vantd, bin/plugins/
+	@mkdir -p bin/plugins
+	go build $(GOFLAGS_BUILD) -o bin/ ./cmd/vant ./cmd/vantd
+	@for p in $(PLUGINS); do echo "go build -o bin/plugins/vant-plugin-$$p"; \
+		go build $(GOFLAGS_BUILD) -o bin/plugins/vant-plugin-$$p ./plugins/$$p || exit 1; done
+
+lint: $(TOOLS)/golangci-lint ## golangci-lint, for Linux and for macOS
+	$(TOOLS)/golangci-lint run ./...
+	GOOS=darwin go vet ./...
+
+check: ## fast tests, without -race
+	go test -short ./...
+
+test: test-deps build ## all tests, with the race detector; installs what they need
+	@tools/test.sh
+
+test-deps:
+	@tools/test-deps.sh
+
+fuzz: ## every fuzz target for FUZZTIME (20s)
+	@tools/fuzz.sh $(FUZZTIME)
+
+generate: $(TOOLS)/buf $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc ## generated code from the protos
+	cd proto && PATH="$(TOOLS):$$PATH" buf lint && PATH="$(TOOLS):$$PATH" buf generate
+
+generate-check: generate ## fails when generated code is not what the protos say
+	@git diff --exit-code -- proto || { echo "run make generate and commit the result"; exit 1; }
+
+bench-host: build ## host benches: ours and the bare thing, interleaved
+	go run ./tools/bench/host
+
+demo: ## set up, build, start a private host, fetch through it, stop it
+	@tools/demo.sh
+
+install: build ## PREFIX (default ~/.local): bin/ and lib/vant/plugins/
+	@tools/install.sh "$(PREFIX)"
+
+uninstall: ## what install put there
+	@tools/install.sh --remove "$(PREFIX)"
+
+clean: ## build output
+	rm -rf bin
+
+$(TOOLS)/golangci-lint: tools/lint/go.mod
+	cd tools/lint && go build -o $(TOOLS)/ tool
+
+$(TOOLS)/buf $(TOOLS)/protoc-gen-go-grpc &: tools/protogen/go.mod
+	cd tools/protogen && go build -o $(TOOLS)/ tool
+
+$(TOOLS)/protoc-gen-go: go.mod
+	go build -o $@ google.golang.org/protobuf/cmd/protoc-gen-go

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"github.com/vant-run/vant/cmd/vant/internal/command"
+	"github.com/vant-run/vant/cmd/vant/internal/output"
+)
+
+func tree() *cobra.Command {
+	return command.New(command.System{
+		Stdin: strings.NewReader(""), Stdout: output.Stream{W: io.Discard}, Stderr: output.Stream{W: io.Discard}, Getenv: os.Getenv,
+	})
+}
+
+// each calls f for a command and all below it.
+func each(cmd *cobra.Command, f func(*cobra.Command)) {
+	f(cmd)
+	for _, sub := range cmd.Commands() {
+		each(sub, f)
+	}
+}
+
+// TestHelp compares the help of every command, as the program prints it, with
+// testdata/help; go test -update writes the files anew.
+func TestHelp(t *testing.T) {
+	dir := filepath.Join("testdata", "help")
+	want := map[string]bool{}
+	each(tree(), func(cmd *cobra.Command) {
+		path := strings.Fields(cmd.CommandPath())
+		name := strings.Join(path, "_") + ".txt"
+		want[name] = true
+		t.Run(cmd.CommandPath(), func(t *testing.T) {
+			got := run{args: append(path[1:], "--help")}.do(t)
+			if got.status != 0 || got.stderr != "" {
+				t.Fatalf("status %d, stderr %q", got.status, got.stderr)
+			}
+			file := filepath.Join(dir, name)
+			if *update {
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, []byte(got.stdout), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			golden, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(golden), got.stdout); diff != "" {
+				t.Error(diff)
+			}
+		})
+	})
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !want[f.Name()] {
+			t.Errorf("%s belongs to no command", f.Name())
+		}
+	}
+}
+
+func TestEveryCommandHasAnExample(t *testing.T) {
+	each(tree(), func(cmd *cobra.Command) {
+		if !strings.Contains(cmd.Example, cmd.Root().Name()+" ") {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		if cmd.Short == "" {
+			t.Errorf("%s says nothing of itself", cmd.CommandPath())
+		}
+	})
+}
+
+func TestHelpCommandIsTheSameAsTheFlag(t *testing.T) {
+	for _, path := range []string{"", "agent", "agent js", "plugin list"} {
+		flag := run{args: append(strings.Fields(path), "--help")}.do(t)
+		word := run{args: append([]string{"help"}, strings.Fields(path)...)}.do(t)
+		if diff := cmp.Diff(flag.stdout, word.stdout); diff != "" || flag.stdout == "" {
+			t.Errorf("%q: %s", path, diff)
+		}
+	}
+}
+
+func TestHelpLinesFitATerminal(t *testing.T) {
+	files, err := filepath.Glob("testdata/help/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, error %v", len(files), err)
+	}
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(raw) {
+			if len(line) > 120 {
+				t.Errorf("%s: a line of %d bytes: %s", f, len(line), line)
+			}
+		}
+	}
+}

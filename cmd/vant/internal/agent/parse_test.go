@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+)
+
+// FuzzParse: whatever the arguments are, they are either refused with a text,
+// or make one method and one JSON object that holds values as they were given.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"status", "--json\x00status", "open\x00https://h/\x001", "fill\x00@e1_2\x00-5", "fill\x00@e1\x00--json",
+		"fill\x00--\x00--json\x00-h", "fetch\x00u\x00{\"url\":1,\"a\":[1e5]}", "call\x00a.b\x00{\"x\":\"\\ud83d\"}", "call\x00a.b\x00-",
+		"call\x00a.b\x00@file", "page.inspect\x00{}", "describe", "js\x00--tab\x002\x00--file=-", "js\x00-5", "--timeout=5s\x00watch",
+		"--socket\x00", "-h", "js\x00--help", "snapshot\x00\xff", "\x00", "--strict=maybe\x00tabs",
+	} {
+		f.Add(seed, "{\"from\":\"stdin\"}")
+	}
+	f.Fuzz(func(t *testing.T, line, stdin string) {
+		args := strings.Split(line, "\x00")
+		inv, err := Parse(args, Input{
+			Stdin:    strings.NewReader(stdin),
+			ReadFile: func(string) (io.ReadCloser, error) { return nil, fs.ErrNotExist },
+		})
+		if err != nil {
+			var wrong *UsageError
+			var help *HelpError
+			if !errors.As(err, &wrong) && !errors.As(err, &help) {
+				t.Fatalf("%q: error of type %T", args, err)
+			}
+			if wrong != nil && (wrong.Message == "" || wrong.Hint == "") {
+				t.Fatalf("%q: no message or no hint: %+v", args, wrong)
+			}
+			return
+		}
+		if inv.Method == "" {
+			t.Fatalf("%q: no method", args)
+		}
+		var params map[string]json.RawMessage
+		if err := json.Unmarshal(inv.Params, &params); err != nil || params == nil {
+			t.Fatalf("%q: params %s: %v", args, inv.Params, err)
+		}
+		if inv.Command == "fill" {
+			var value string
+			if err := json.Unmarshal(params["value"], &value); err != nil {
+				t.Fatal(err)
+			}
+			found := false
+			for _, a := range args {
+				found = found || a == value
+			}
+			if !found {
+				t.Fatalf("%q: value %q is none of the arguments", args, value)
+			}
+		}
+	})
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"tabs", "tabs", 0}, {"tabz", "tabs", 1}, {"tab", "tabs", 1}, {"tabs", "tab", 1},
+		{"", "js", 2}, {"snapshto", "snapshot", 2}, {strings.Repeat("x", 40), "js", 32},
+	} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestInputThatIsTooLargeIsRefused(t *testing.T) {
+	for name, args := range map[string][]string{"call": {"call", "a.b", "-"}, "js": {"js"}} {
+		_, err := Parse(args, Input{Stdin: io.LimitReader(zeros{}, maxInput+1)})
+		if err == nil || !strings.Contains(err.Error(), "more than") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = '0'
+	}
+	return len(b), nil
+}

@@ -1,0 +1,28 @@
+package command
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/vant-run/vant/internal/release"
+	"github.com/vant-run/vant/proto/envelope"
+)
+
+func (a *app) version() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Show the version of this command", Args: cobra.NoArgs,
+		Long:    "Show the version of this command. \"vant agent version\" shows the host's.",
+		Example: "  vant version\n  vant version --json",
+		RunE: func(*cobra.Command, []string) error {
+			version, commit := release.Version(), release.Commit()
+			if a.json {
+				return fail(a.Stdout.JSON(object{
+					"vant": version, "commit": commit, "go": runtime.Version(), "protocol": envelope.Version,
+				}.raw()))
+			}
+			return fail(a.Stdout.Text(fmt.Sprintf("vant %s (%s), protocol %d, %s", version, commit, envelope.Version, runtime.Version())))
+		},
+	}
+}

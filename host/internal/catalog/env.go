@@ -1,0 +1,53 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// passed are the variables every plugin gets; passedPrefixes, those whose
+// names begin so. Everything else stays with the host: one plugin's secrets
+// never reach another, nor do the host's own sockets and switches.
+var (
+	passed = []string{
+		"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR",
+		"DISPLAY", "WAYLAND_DISPLAY",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
+		"http_proxy", "https_proxy", "no_proxy", "all_proxy",
+		"SSL_CERT_FILE", "SSL_CERT_DIR",
+	}
+	passedPrefixes = []string{"LC_", "XDG_"}
+)
+
+// Env makes the whole environment of a plugin, sorted: from base (as
+// os.Environ gives it) what every plugin gets and what from names, then set,
+// which wins. missing are the names in from that base does not have.
+func Env(base []string, set map[string]string, from []string) (env, missing []string) {
+	vars := make(map[string]string, len(passed)+len(set))
+	for _, kv := range base {
+		name, value, ok := strings.Cut(kv, "=")
+		if ok && name != "" && (passes(name) || slices.Contains(from, name)) {
+			vars[name] = value
+		}
+	}
+	for _, name := range from {
+		_, inBase := vars[name]
+		if _, isSet := set[name]; !inBase && !isSet {
+			missing = append(missing, name)
+		}
+	}
+	for name, value := range set {
+		vars[name] = value
+	}
+	env = make([]string, 0, len(vars))
+	for name, value := range vars {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env, missing
+}
+
+func passes(name string) bool {
+	return slices.Contains(passed, name) ||
+		slices.ContainsFunc(passedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}

@@ -1,0 +1,144 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
+)
+
+// handler is a LinkHandler by functions.
+type handler struct {
+	event func(*pluginv1.Event)
+	call  func(context.Context, *pluginv1.Call) *pluginv1.CallResult
+}
+
+func (h handler) Event(e *pluginv1.Event) { h.event(e) }
+func (h handler) Call(ctx context.Context, c *pluginv1.Call) *pluginv1.CallResult {
+	return h.call(ctx, c)
+}
+
+func TestLinkOfAPluginWithoutOneReturnsNil(t *testing.T) {
+	b := newBench(t)
+	if err := b.started("good").Link(context.Background(), handler{}); err != nil {
+		t.Errorf("Link = %v", err)
+	}
+}
+
+func TestLinkDeliversEventsInOrderAndAnswersCalls(t *testing.T) {
+	b := newBench(t)
+	p := b.started("good", "LAUNCH_TEST_LINK=2")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var events, results []string // Event is never called concurrently
+	both := make(chan struct{}, 2)
+	err := p.Link(ctx, handler{
+		event: func(e *pluginv1.Event) {
+			if e.Type == "test.event" {
+				events = append(events, string(e.Data))
+				return
+			}
+			if results = append(results, string(e.Data)); len(results) == 2 {
+				cancel()
+			}
+		},
+		call: func(ctx context.Context, c *pluginv1.Call) *pluginv1.CallResult {
+			// Both must be here at once.
+			both <- struct{}{}
+			for len(both) < 2 && ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			return &pluginv1.CallResult{Result: fmt.Appendf(nil, "r%d", c.Id)}
+		},
+	})
+	if status.Code(err) != codes.Canceled {
+		t.Errorf("Link = %v", err)
+	}
+	if got := strings.Join(events, " "); got != "0 1 2" {
+		t.Errorf("events %s", got)
+	}
+	if got := strings.Join(results, ","); got != "1 r1,2 r2" && got != "2 r2,1 r1" {
+		t.Errorf("results %s", got)
+	}
+}
+
+func TestLinkRefusesTooManyCallsAndCancels(t *testing.T) {
+	defer goleak.VerifyNone(t, forkThread)
+	b := newBench(t)
+	p, err := b.launch(spec("good", fmt.Sprintf("LAUNCH_TEST_LINK=%d", maxLinkCalls+1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var mu sync.Mutex
+	var refused string
+	cancelled := map[uint64]bool{}
+	err = p.Link(ctx, handler{
+		event: func(e *pluginv1.Event) {
+			if e.Type == "test.result" && strings.Contains(string(e.Data), "plugin_busy") {
+				mu.Lock()
+				refused = string(e.Data)
+				mu.Unlock()
+			}
+		},
+		call: func(ctx context.Context, c *pluginv1.Call) *pluginv1.CallResult {
+			<-ctx.Done()
+			mu.Lock()
+			defer mu.Unlock()
+			cancelled[c.Id] = true
+			if c.Id == 1 && len(cancelled) == 1 {
+				cancel() // the plugin took the first back; the end takes the rest
+			}
+			return nil
+		},
+	})
+	if status.Code(err) != codes.Canceled || ctx.Err() != context.Canceled {
+		t.Errorf("Link = %v, context %v", err, ctx.Err())
+	}
+	if want := fmt.Sprintf("%d plugin_busy", maxLinkCalls+1); refused != want {
+		t.Errorf("refused %q, want %q", refused, want)
+	}
+	if len(cancelled) != maxLinkCalls {
+		t.Errorf("%d calls were cancelled, want %d", len(cancelled), maxLinkCalls)
+	}
+	p.Stop(time.Second)
+}
+
+func TestLinkEndsWithTheProcess(t *testing.T) {
+	b := newBench(t)
+	p := b.started("good", "LAUNCH_TEST_LINK=1")
+	under := make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- p.Link(context.Background(), handler{
+			event: func(*pluginv1.Event) {},
+			call: func(ctx context.Context, _ *pluginv1.Call) *pluginv1.CallResult {
+				close(under)
+				<-ctx.Done()
+				return nil
+			},
+		})
+	}()
+	<-under
+	if err := syscall.Kill(p.Pid(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if status.Code(err) != codes.Unavailable {
+			t.Errorf("Link = %v", err)
+		}
+	case <-time.After(time.Second):
+		t.Fatal("Link does not end")
+	}
+}

@@ -1,0 +1,290 @@
+package launch
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/vant-run/vant/host/internal/supervise"
+	"github.com/vant-run/vant/internal/proc"
+	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
+)
+
+func TestStopIsBoundedWhateverTheProcessDoes(t *testing.T) {
+	const grace = 200 * time.Millisecond
+	for _, tc := range []struct {
+		name, role string
+		prepare    func(supervise.Process)
+		signal     string
+	}{
+		{"obeys", "good", func(supervise.Process) {}, "terminated"},
+		{"ignores SIGTERM", "deaf", func(supervise.Process) {}, "killed"},
+		{"stopped", "good", stopped, "terminated"},
+		{"stopped and ignores SIGTERM", "deaf", stopped, "killed"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			defer goleak.VerifyNone(t, forkThread)
+			b := newBench(t)
+			p, err := b.launch(spec(tc.role))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.prepare(p)
+			began := time.Now()
+			p.Stop(grace)
+			if d := time.Since(began); d > grace+time.Second {
+				t.Errorf("Stop took %v", d)
+			}
+			if e := exits(t, p, 0); e.Signal != tc.signal || e.Code != -1 {
+				t.Errorf("exit = %v", e)
+			}
+			b.noFiles()
+		})
+	}
+}
+
+func stopped(p supervise.Process) {
+	if err := syscall.Kill(p.Pid(), syscall.SIGSTOP); err != nil {
+		panic(err)
+	}
+}
+
+func TestAGrandchildThatHoldsThePipesHoldsNothingUp(t *testing.T) {
+	b := newBench(t)
+	for _, end := range []struct {
+		name string
+		how  func(supervise.Process)
+	}{
+		{"stop", func(p supervise.Process) { p.Stop(time.Second) }},
+		{"crash", func(p supervise.Process) {
+			_ = syscall.Kill(p.Pid(), syscall.SIGKILL)
+			exits(t, p, 500*time.Millisecond)
+			p.Stop(0)
+		}},
+	} {
+		t.Run(end.name, func(t *testing.T) {
+			defer goleak.VerifyNone(t, forkThread)
+			files := openFiles(t)
+			p, err := b.launch(spec("good"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pid, err := strconv.Atoi(string(call(t, p, "hold", "").Result))
+			if err != nil {
+				t.Fatal(err)
+			}
+			holder, err := proc.Identify(pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = proc.Signal(holder, syscall.SIGKILL) }()
+			began := time.Now()
+			end.how(p)
+			if d := time.Since(began); d > time.Second {
+				t.Errorf("it took %v", d)
+			}
+			if !proc.Alive(holder) {
+				t.Error("nothing held the pipes")
+			}
+			b.noFiles()
+			settles(t, "descriptors are left", func() bool { return openFiles(t) <= files })
+		})
+	}
+}
+
+func TestCallsInFlightFailWhenTheProcessEnds(t *testing.T) {
+	b := newBench(t)
+	for _, tc := range []struct {
+		name string
+		hold bool // a grandchild keeps copies of the descriptors
+	}{{"alone", false}, {"with a grandchild", true}} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := b.started("good")
+			if tc.hold {
+				pid, err := strconv.Atoi(string(call(t, p, "hold", "").Result))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
+			}
+			b.mu.Lock()
+			b.lines = nil
+			b.mu.Unlock()
+			failed := make(chan error, 1)
+			go func() {
+				_, err := p.Invoke(context.Background(), &pluginv1.InvokeRequest{Method: "wait"})
+				failed <- err
+			}()
+			b.untilText(t, "waiting")
+			killed := time.Now()
+			if err := syscall.Kill(p.Pid(), syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			err := <-failed
+			if d := time.Since(killed); d > 100*time.Millisecond {
+				t.Errorf("the call failed %v after the end", d)
+			}
+			if status.Code(err) != codes.Unavailable {
+				t.Errorf("err = %v", err)
+			}
+			exits(t, p, time.Second)
+		})
+	}
+}
+
+func TestAnEndedProcessAnswersUnavailable(t *testing.T) {
+	b := newBench(t)
+	p := b.started("good")
+	_, err := p.Invoke(context.Background(), &pluginv1.InvokeRequest{Method: "exit", Params: []byte("3")})
+	if status.Code(err) != codes.Unavailable {
+		t.Errorf("the call that ended it: %v", err)
+	}
+	if e := exits(t, p, time.Second); e.String() != "exit status 3" || e.Time.IsZero() {
+		t.Errorf("exit = %v at %v", e, e.Time)
+	}
+	p.Stop(time.Second)
+	ctx := context.Background()
+	_, describe := p.Describe(ctx)
+	_, invoke := p.Invoke(ctx, &pluginv1.InvokeRequest{})
+	for name, err := range map[string]error{
+		"Health": p.Health(ctx), "Describe": describe, "Invoke": invoke,
+		"Configure": p.Configure(ctx, &pluginv1.ConfigureRequest{}),
+		"Drain":     p.Drain(ctx, time.Second), "Link": p.Link(ctx, nil),
+	} {
+		if status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "exit status 3") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p.Stop(time.Second) // again
+}
+
+func TestStopsMayOverlap(t *testing.T) {
+	b := newBench(t)
+	p := b.started("deaf")
+	var wg sync.WaitGroup
+	for range 5 {
+		wg.Go(func() {
+			p.Stop(50 * time.Millisecond)
+			exits(t, p, 0)
+		})
+	}
+	wg.Wait()
+	b.noFiles()
+}
+
+// residue is what starts may leave in the host.
+type residue struct{ goroutines, files, sockets int }
+
+func measure(t *testing.T, dir string) residue {
+	t.Helper()
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return residue{runtime.NumGoroutine(), openFiles(t), len(left)}
+}
+
+func TestFiftyCyclesLeaveNothing(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		end  func(*testing.T, supervise.Process)
+	}{
+		{"stop", func(t *testing.T, p supervise.Process) { p.Stop(time.Second) }},
+		{"crash", func(t *testing.T, p supervise.Process) {
+			if err := syscall.Kill(p.Pid(), syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+			exits(t, p, time.Second)
+			p.Stop(0)
+		}},
+		{"crash without a stop", func(t *testing.T, p supervise.Process) {
+			_, err := p.Invoke(context.Background(), &pluginv1.InvokeRequest{Method: "exit", Params: []byte("1")})
+			if err == nil {
+				t.Error("it survived")
+			}
+			exits(t, p, time.Second)
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t)
+			cycle := func() {
+				p, err := b.launch(spec("good"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				call(t, p, "echo", "1")
+				tc.end(t, p)
+			}
+			cycle() // what is made once and kept
+			base := residue{}
+			settles(t, "the first cycle does not end", func() bool {
+				base = measure(t, b.dir)
+				return base.sockets == 0 && goleak.Find(forkThread, goleak.IgnoreTopFunction("testing.(*T).Run")) == nil
+			})
+			for range 50 {
+				cycle()
+			}
+			settles(t, "residue", func() bool {
+				now := measure(t, b.dir)
+				return now.goroutines <= base.goroutines && now.files <= base.files && now.sockets == 0
+			})
+		})
+	}
+}
+
+func TestReattachOnlyConnects(t *testing.T) {
+	defer goleak.VerifyNone(t, forkThread)
+	b := newBench(t)
+	p, err := b.launch(spec("good"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop(time.Second)
+	sockets, err := filepath.Glob(filepath.Join(b.dir, "*", "*"))
+	if err != nil || len(sockets) != 1 {
+		t.Fatalf("sockets %v, %v", sockets, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	again, err := b.Reattach(ctx, "dev", sockets[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Pid() != p.Pid() {
+		t.Errorf("pid %d, want %d", again.Pid(), p.Pid())
+	}
+	if got := string(call(t, again, "echo", "7").Result); got != "7" {
+		t.Errorf("echo = %s", got)
+	}
+	if err := again.Health(ctx); err != nil {
+		t.Error(err)
+	}
+	again.Stop(time.Second)
+	exits(t, again, 0)
+	if got := string(call(t, p, "echo", "8").Result); got != "8" {
+		t.Errorf("after the other let go: %s", got)
+	}
+
+	again, err = b.Reattach(ctx, "dev", sockets[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Stop(time.Second)
+	exits(t, again, time.Second)
+	again.Stop(0)
+	for _, addr := range []string{sockets[0], "relative", "/dev/null"} {
+		if _, err := b.Reattach(ctx, "dev", addr); err == nil {
+			t.Errorf("%s was accepted", addr)
+		}
+	}
+}

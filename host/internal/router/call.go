@@ -1,0 +1,259 @@
+package router
+
+import (
+	"bytes"
+	"context"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/vant-run/vant/internal/wire"
+	"github.com/vant-run/vant/proto/envelope"
+	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
+)
+
+var (
+	noParams = []byte("{}")
+	noID     = []byte(`""`)
+)
+
+// maxScratch is the largest scratch buffer that is kept for the next call.
+const maxScratch = 64 << 10
+
+// call is one call on its way. Calls of Serve are used again.
+type call struct {
+	r *Router
+	// lookup is find as a value: made once, because each making allocates.
+	lookup envelope.Lookup
+
+	table   *table
+	entry   *entry // nil: the table has no such method
+	method  string
+	params  []byte
+	id      []byte
+	report  wire.Report
+	checked bool // report is what entry's schema says of params
+
+	pid     int    // of a socket's client
+	caller  string // made of pid when it is ""
+	depth   uint32
+	trace   string
+	timeout time.Duration // 0: the method's
+
+	start time.Time // zero when nothing needs it
+	buf   []byte    // what built-ins write results into
+}
+
+func newCall(r *Router) *call {
+	c := &call{r: r}
+	c.lookup = c.find
+	return c
+}
+
+// begin takes the table that the whole call uses, so that what checked the
+// parameters is what runs.
+func (c *call) begin() {
+	c.table = c.r.table.Load()
+	if c.r.opt.Done != nil {
+		c.start = time.Now()
+	}
+}
+
+func (c *call) find(name []byte) (string, *wire.Schema) {
+	c.entry = c.table.entries[string(name)]
+	if c.entry == nil {
+		return "", nil
+	}
+	return c.entry.Name, c.entry.Params
+}
+
+// done tells the call log.
+func (c *call) done(failed *envelope.Error) {
+	if c.r.opt.Done == nil {
+		return
+	}
+	rec := Record{Start: c.start, Duration: time.Since(c.start), Method: c.method, Caller: c.from(), PID: c.pid}
+	if failed != nil {
+		rec.Code = string(failed.Code)
+	}
+	c.r.opt.Done(rec)
+}
+
+func (c *call) release() {
+	buf := c.buf[:0]
+	if cap(buf) > maxScratch {
+		buf = nil
+	}
+	*c = call{r: c.r, lookup: c.lookup, buf: buf}
+	c.r.calls.Put(c)
+}
+
+func (c *call) from() string {
+	if c.caller == "" {
+		c.caller = "agent:" + strconv.Itoa(c.pid)
+	}
+	return c.caller
+}
+
+// admit checks what the envelope's decoder has checked for Serve.
+func (r *Router) admit(ctx context.Context, c *call, params []byte) (result, theme []byte, failed *envelope.Error) {
+	if c.method == "" {
+		return nil, nil, invalid("the method is missing")
+	}
+	if c.depth > MaxCallDepth {
+		return nil, nil, invalid("calls are nested deeper than " + strconv.Itoa(MaxCallDepth))
+	}
+	if len(params) > r.opt.Limits.RequestBytes {
+		return nil, nil, envelope.ErrTooLarge()
+	}
+	if params = bytes.TrimSpace(params); len(params) > 0 && string(params) != "null" {
+		if params[0] != '{' {
+			return nil, nil, invalid("params must be an object")
+		}
+		c.params = params
+	}
+	c.entry = c.table.entries[c.method]
+	if c.entry == nil { // the check with a schema, which covers this, may never come
+		if err := wire.Check(c.params); err != nil {
+			return nil, nil, invalid("params: " + err.Error())
+		}
+	}
+	return r.answer(ctx, c)
+}
+
+// answer runs a call whose envelope is in order.
+func (r *Router) answer(ctx context.Context, c *call) (result, theme []byte, failed *envelope.Error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("a call panicked", "method", c.method, "panic", p, "stack", string(debug.Stack()))
+			result, theme, failed = nil, nil, envelope.ErrInternal("the host failed on "+c.method+"; its log says more")
+		}
+	}()
+	var waited time.Duration
+	if c.entry == nil {
+		begun := time.Now()
+		if failed := r.await(ctx, c); failed != nil {
+			return nil, nil, failed
+		}
+		waited = time.Since(begun)
+	}
+	e := c.entry
+	if !c.checked && e.Params != nil {
+		report, err := e.Params.Check(c.params)
+		if err != nil {
+			return nil, nil, invalid("params: " + err.Error())
+		}
+		c.report = report
+	}
+	if v := c.report.Violation; v != nil {
+		return nil, nil, violated(v)
+	}
+	if e.quick {
+		result, err := e.run(ctx, c)
+		if err != nil {
+			return nil, nil, r.failure(err, c, e, 0)
+		}
+		return result, nil, nil
+	}
+	bound := e.Timeout
+	if c.timeout > 0 {
+		bound = min(bound, c.timeout)
+	}
+	ctx, cancel := context.WithTimeout(ctx, bound-waited)
+	defer cancel()
+	if e.run != nil {
+		result, err := e.run(ctx, c)
+		if err != nil {
+			return nil, nil, r.failure(err, c, e, bound)
+		}
+		return result, nil, nil
+	}
+	return r.invoke(ctx, c, e, bound)
+}
+
+// await gives the call the entry of a method that may be about to come: its
+// plugin may be making its first start.
+func (r *Router) await(ctx context.Context, c *call) *envelope.Error {
+	settled := r.Settled()
+	if !closed(settled) {
+		bound := r.opt.Limits.Operation
+		if c.timeout > 0 {
+			bound = min(bound, c.timeout)
+		}
+		timer := time.NewTimer(min(bound, settleBound))
+		defer timer.Stop()
+		for c.entry == nil && settled != nil {
+			select {
+			case <-c.table.replaced:
+			case <-settled:
+				settled = nil
+			case <-timer.C:
+				if bound < settleBound {
+					return envelope.ErrTimeout(c.method, bound)
+				}
+				settled = nil
+			case <-ctx.Done():
+				return r.failure(ctx.Err(), c, nil, bound)
+			}
+			c.table = r.table.Load()
+			c.entry = c.table.entries[c.method]
+		}
+	} else {
+		// The first starts may have settled since the table was taken.
+		c.table = r.table.Load()
+		c.entry = c.table.entries[c.method]
+	}
+	if c.entry == nil {
+		return envelope.ErrMethodNotFound(c.method, nearest(c.method, c.table.names))
+	}
+	c.method = c.entry.Name
+	return nil
+}
+
+// invoke runs a plugin's method.
+func (r *Router) invoke(ctx context.Context, c *call, e *entry, bound time.Duration) (result, theme []byte, failed *envelope.Error) {
+	msg := &struct { // one allocation for both
+		req     pluginv1.InvokeRequest
+		context pluginv1.CallContext
+	}{}
+	id := c.id
+	if len(id) == 0 {
+		id = noID
+	}
+	msg.context.RequestId = string(id)
+	msg.context.Caller = c.from()
+	msg.context.Traceparent = c.trace
+	msg.context.Depth = c.depth
+	msg.req.Method = e.Name
+	msg.req.Params = c.params
+	msg.req.Context = &msg.context
+	resp, err := e.invoke.Invoke(ctx, &msg.req)
+	if err != nil {
+		return nil, nil, r.failure(err, c, e, bound)
+	}
+	// Before the reply: who has it finds what it caused in events.since.
+	r.publish(e.plugin, resp.GetEvents())
+	if resp.GetError() != nil {
+		return nil, nil, r.pluginError(e, resp.GetError())
+	}
+	result = resp.GetResult()
+	compact, err := wire.Valid(result)
+	if err != nil {
+		r.log.Warn("a plugin's result is not JSON", "plugin", e.plugin, "method", e.Name, "fault", err)
+		return nil, nil, envelope.ErrInternal("plugin " + e.plugin + " answered with malformed JSON: " + err.Error())
+	}
+	if !compact {
+		c.buf = wire.AppendCompact(c.buf[:0], result)
+		result = c.buf
+	}
+	return result, r.hints(e, resp.GetTheme()), nil
+}
+
+func closed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}

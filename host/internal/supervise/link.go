@@ -1,0 +1,126 @@
+package supervise
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/vant-run/vant/internal/wire"
+	"github.com/vant-run/vant/proto/envelope"
+	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
+)
+
+// link keeps the Link stream of a generation open until its life ends. A
+// stream that breaks while the process lives is opened again, with a growing
+// wait, since without it the plugin is mute.
+func (g *generation) link() {
+	wait := linkRetryMin
+	for {
+		began := time.Now()
+		err := g.proc.Link(g.life, linkHandler{g})
+		select {
+		case <-g.life.Done():
+			return
+		case <-g.proc.Exited():
+			return
+		default:
+		}
+		if err == nil {
+			return // it has no use for a link
+		}
+		if time.Since(began) > linkRetryMax {
+			wait = linkRetryMin
+		}
+		g.p.log.Warn("link to plugin broke", "generation", g.number, "error", clip(err.Error(), reasonBytes), "again_in", wait)
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-g.life.Done():
+			timer.Stop()
+			return
+		case <-g.proc.Exited():
+			timer.Stop()
+			return
+		}
+		wait = min(2*wait, linkRetryMax)
+	}
+}
+
+type linkHandler struct{ g *generation }
+
+// maxEventBytes bounds the data of one event: the ring keeps thousands.
+const maxEventBytes = 64 << 10
+
+var eventType = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$`)
+
+// Event publishes what a plugin says, if it may say it. What it may not is
+// dropped and counted; the first of each generation is logged.
+func (h linkHandler) Event(ev *pluginv1.Event) {
+	p := h.g.p
+	data, fault := eventText(ev)
+	if fault == "" {
+		p.s.opts.Emit(ev.GetType(), data)
+		return
+	}
+	if p.eventDrops.Add(1) == 1 {
+		p.log.Warn("event of plugin dropped; more are only counted", "generation", h.g.number,
+			"type", clip(ev.GetType(), 64), "fault", fault)
+	}
+}
+
+// eventText gives an event's data as one JSON object, or what is wrong.
+func eventText(ev *pluginv1.Event) (data []byte, fault string) {
+	typ := ev.GetType()
+	if len(typ) > 128 || !eventType.MatchString(typ) {
+		return nil, "its type is not dotted lower-case words"
+	}
+	for _, own := range []string{"host.", "plugin.", "methods."} {
+		if strings.HasPrefix(typ, own) {
+			return nil, "its type is the host's own"
+		}
+	}
+	data = bytes.TrimSpace(ev.GetData())
+	switch {
+	case len(data) == 0:
+		return []byte("{}"), ""
+	case len(data) > maxEventBytes:
+		return nil, "its data is over 64 KiB"
+	case data[0] != '{':
+		return nil, "its data is not a JSON object"
+	}
+	compact, err := wire.Valid(data)
+	if err != nil {
+		return nil, "its data is not valid JSON"
+	}
+	if !compact {
+		data = wire.AppendCompact(make([]byte, 0, len(data)), data)
+	}
+	return data, ""
+}
+
+// Call runs a method for the plugin, one deeper than the call on whose behalf
+// it is made.
+func (h linkHandler) Call(ctx context.Context, call *pluginv1.Call) *pluginv1.CallResult {
+	depth := h.g.calls.childDepth(call.GetParent())
+	var res *pluginv1.CallResult
+	if depth > maxDepth {
+		res = &pluginv1.CallResult{Error: &pluginv1.Error{
+			Code: string(envelope.PermissionDenied),
+			Message: fmt.Sprintf("calls may stand %d deep, this one would be the %dth; "+
+				"plugins call one another in a circle", maxDepth, depth),
+			Source: pluginv1.Source_SOURCE_CALLER,
+		}}
+	} else {
+		res = h.g.p.s.opts.Call(ctx, Origin{Plugin: h.g.p.name, Depth: depth}, call)
+	}
+	if res == nil {
+		res = &pluginv1.CallResult{Error: &pluginv1.Error{
+			Code: string(envelope.InternalError), Message: "the host gave no answer",
+		}}
+	}
+	res.Id = call.GetId()
+	return res
+}

@@ -1,0 +1,204 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
+)
+
+func TestEventsOfPluginsAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		name, typ, data, want string
+	}{
+		{"as it is", "tab.created", `{"tab_id":1}`, `{"tab_id":1}`},
+		{"empty data", "tab.created", ``, `{}`},
+		{"made compact", "a.b.c", " { \"a\" : 1 }\n", `{"a":1}`},
+		{"not dotted", "created", `{}`, ""},
+		{"upper case", "Tab.created", `{}`, ""},
+		{"the host's", "host.stopping", `{}`, ""},
+		{"of plugins", "plugin.ready", `{}`, ""},
+		{"of methods", "methods.changed", `{}`, ""},
+		{"too long a type", "a." + strings.Repeat("b", 200), `{}`, ""},
+		{"not an object", "a.b", `[1]`, ""},
+		{"not JSON", "a.b", `{"a":}`, ""},
+		{"two values", "a.b", `{}{}`, ""},
+		{"too large", "a.b", `{"a":"` + strings.Repeat("x", maxEventBytes) + `"}`, ""},
+	} {
+		t.Run(c.name, bubble(func(t *testing.T) {
+			var got []string
+			w := newWorld(t, func(Spec, int) script {
+				return script{link: func(ctx context.Context, h LinkHandler) error {
+					h.Event(&pluginv1.Event{Type: c.typ, Data: []byte(c.data)})
+					return hang(ctx)
+				}}
+			}, func(o *Options) {
+				o.Emit = func(typ string, data []byte) {
+					if typ == c.typ && typ != "plugin.ready" && typ != "methods.changed" {
+						got = append(got, string(data))
+					}
+				}
+			})
+			w.apply(spec("a"))
+			info, _ := w.Info("a")
+			if c.want == "" {
+				if len(got) != 0 || info.EventDrops != 1 {
+					t.Errorf("got %q, %d drops", got, info.EventDrops)
+				}
+			} else if len(got) != 1 || got[0] != c.want || info.EventDrops != 0 {
+				t.Errorf("got %q, %d drops", got, info.EventDrops)
+			}
+		}))
+	}
+}
+
+func TestCallsThroughTheHostAreOneDeeper(t *testing.T) {
+	type answer struct {
+		Depth uint32
+		Code  string
+	}
+	var got []answer
+	for _, c := range []struct {
+		name   string
+		depth  uint32 // of the parent
+		parent func(id uint64) uint64
+		want   answer
+	}{
+		{"client's call", 0, func(id uint64) uint64 { return id }, answer{Depth: 1}},
+		{"deep call", 7, func(id uint64) uint64 { return id }, answer{Depth: 8}},
+		{"too deep", 8, func(id uint64) uint64 { return id }, answer{Code: "permission_denied"}},
+		{"far too deep", 4000, func(id uint64) uint64 { return id }, answer{Code: "permission_denied"}},
+		{"no parent", 5, func(uint64) uint64 { return 0 }, answer{Depth: 1}},
+		{"unknown parent", 5, func(id uint64) uint64 { return id + 1 }, answer{Depth: 1}},
+	} {
+		t.Run(c.name, bubble(func(t *testing.T) {
+			got = nil
+			handler := make(chan LinkHandler, 1)
+			w := newWorld(t, func(Spec, int) script {
+				return script{
+					link: func(ctx context.Context, h LinkHandler) error { handler <- h; return hang(ctx) },
+					invoke: func(ctx context.Context, _ *fakeProcess, req *pluginv1.InvokeRequest) (*pluginv1.InvokeResponse, error) {
+						res := (<-handler).Call(ctx, &pluginv1.Call{Id: 77, Method: "b.do", Parent: c.parent(req.Context.CallId)})
+						if res.Id != 77 {
+							t.Errorf("the answer is to %d", res.Id)
+						}
+						if res.Error != nil {
+							got = append(got, answer{Code: res.Error.Code})
+						}
+						return &pluginv1.InvokeResponse{Result: []byte("{}")}, nil
+					},
+				}
+			}, func(o *Options) {
+				o.Call = func(_ context.Context, from Origin, call *pluginv1.Call) *pluginv1.CallResult {
+					if from.Plugin != "a" || call.Method != "b.do" {
+						t.Errorf("from %+v: %v", from, call)
+					}
+					got = append(got, answer{Depth: from.Depth})
+					return &pluginv1.CallResult{}
+				}
+			})
+			w.apply(spec("a"))
+			req := request()
+			req.Context.Depth = c.depth
+			if _, err := w.plugin("a").Invoke(context.Background(), req); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]answer{c.want}, got); diff != "" {
+				t.Error(diff)
+			}
+		}))
+	}
+}
+
+func TestBrokenLinkIsOpenedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var opened []time.Duration
+		began := time.Now()
+		w := newWorld(t, func(Spec, int) script {
+			return script{link: func(ctx context.Context, _ LinkHandler) error {
+				opened = append(opened, time.Since(began))
+				if len(opened) < 4 {
+					return errors.New("stream broke")
+				}
+				return hang(ctx)
+			}}
+		})
+		w.apply(spec("a"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if diff := cmp.Diff([]time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second}, opened); diff != "" {
+			t.Error(diff)
+		}
+		w.wantState("a", Ready)
+	})
+}
+
+func TestPluginWithoutLinkIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opened := 0
+		w := newWorld(t, func(Spec, int) script {
+			return script{link: func(context.Context, LinkHandler) error { opened++; return nil }}
+		})
+		w.apply(spec("a"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if opened != 1 {
+			t.Errorf("opened %d times", opened)
+		}
+	})
+}
+
+func TestLinkServesCallsUntilTheLastOneHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ended atomic.Bool
+		w := newWorld(t, func(_ Spec, n int) script {
+			if n > 1 {
+				return script{}
+			}
+			return script{invoke: busyFor(10 * time.Second),
+				link: func(ctx context.Context, _ LinkHandler) error { <-ctx.Done(); ended.Store(true); return nil }}
+		})
+		w.apply(spec("a"))
+		c := invoke(w.plugin("a"), time.Minute)
+		synctest.Wait()
+		if _, err := w.Restart(context.Background(), "a", false); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if ended.Load() {
+			t.Error("the link ended while a call runs")
+		}
+		if err := c.wait(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if !ended.Load() {
+			t.Error("the link outlives its generation")
+		}
+	})
+}
+
+func TestHostWithoutCallsAnswersSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var code atomic.Value
+		w := newWorld(t, func(Spec, int) script {
+			return script{link: func(ctx context.Context, h LinkHandler) error {
+				res := h.Call(ctx, &pluginv1.Call{Id: 3, Method: "b.do"})
+				code.Store(res.Error.GetCode())
+				return hang(ctx)
+			}}
+		})
+		w.apply(spec("a"))
+		if code.Load() != "internal_error" {
+			t.Errorf("got %v", code.Load())
+		}
+	})
+}

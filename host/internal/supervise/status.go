@@ -1,0 +1,155 @@
+package supervise
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Refusal is a file that the catalog does not let run, and why.
+type Refusal struct {
+	Name   string // as in vant-plugin-<name>, when it has one
+	File   string
+	SHA256 string // "" when it was not read
+	Reason string // for people: what is wrong and what to do
+}
+
+// Info is the answer of plugins.info: a Status and what stands behind it.
+type Info struct {
+	Status
+	Summary string `json:"summary"`
+	// MethodNames takes the place of Status's count in JSON.
+	MethodNames []string `json:"methods"`
+	Exclusive   bool     `json:"exclusive"`
+	// Config is the section in force, its secrets hidden.
+	Config json.RawMessage `json:"config"`
+	Limits Limits          `json:"limits"`
+	Queued int             `json:"queued"`
+	// LogDrops and EventDrops count what was lost or not allowed.
+	LogDrops   uint64 `json:"log_drops"`
+	EventDrops uint64 `json:"event_drops"`
+	// Latency is the histogram behind P50US and P99US, without empty buckets.
+	Latency []Bucket `json:"latency"`
+	// Exits are the last ends of its processes, the latest last, at most 10.
+	Exits []ExitRecord `json:"exits"`
+}
+
+// Limits are a plugin's bulkhead as it is in force.
+type Limits struct {
+	MaxInFlight int `json:"max_in_flight"`
+	MaxQueue    int `json:"max_queue"`
+}
+
+// ExitRecord says how one process of a plugin ended.
+type ExitRecord struct {
+	Generation uint64    `json:"generation"`
+	Pid        int       `json:"pid"`
+	Time       time.Time `json:"time"`
+	UptimeMS   int64     `json:"uptime_ms"` // of being ready; 0: it never was
+	Exit       string    `json:"exit"`
+	Reason     string    `json:"reason"`
+}
+
+// List gives the plugins sorted by name. With all it also gives what is
+// refused: files that the catalog refused, and plugins that lost a claim.
+func (s *Supervisor) List(all bool) []Status {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Status, 0, len(s.plugins)+len(s.refused))
+	for _, p := range s.plugins {
+		if all || p.state != Refused {
+			list = append(list, p.statusLocked(now))
+		}
+	}
+	if all {
+		for _, r := range s.refused {
+			list = append(list, Status{Name: r.Name, State: Refused, Reason: r.Reason, File: r.File, SHA256: r.SHA256})
+		}
+	}
+	slices.SortFunc(list, func(a, b Status) int {
+		if c := strings.Compare(a.Name, b.Name); c != 0 {
+			return c
+		}
+		return strings.Compare(a.File, b.File)
+	})
+	return list
+}
+
+// Info gives all there is to know about one plugin. A refused file is found by
+// its name when no plugin has that name.
+func (s *Supervisor) Info(name string) (Info, bool) {
+	now := time.Now()
+	s.mu.Lock()
+	p := s.plugins[name]
+	if p == nil {
+		defer s.mu.Unlock()
+		for _, r := range s.refused {
+			if r.Name == name {
+				return Info{Status: Status{Name: name, State: Refused, Reason: r.Reason, File: r.File, SHA256: r.SHA256}}, true
+			}
+		}
+		return Info{}, false
+	}
+	info := Info{
+		Status:     p.statusLocked(now),
+		Limits:     s.limits(p.runs, p.set),
+		EventDrops: p.eventDrops.Load(),
+		Exits:      append([]ExitRecord{}, p.exits...),
+	}
+	config, set := p.runs.Config, p.set
+	if g := p.current.Load(); g != nil {
+		info.Queued = g.slots.waiting()
+	}
+	s.mu.Unlock()
+
+	info.Queued += int(p.atGate.Load())
+	info.MethodNames = []string{}
+	var schema []byte
+	if set != nil {
+		info.Summary, info.Exclusive, schema = set.Summary, set.Exclusive, set.ConfigSchema
+		for _, m := range set.Methods {
+			info.MethodNames = append(info.MethodNames, m.Name)
+		}
+	}
+	info.Config = redact(config, schema)
+	info.Latency, _, _ = p.stats.latency.read()
+	if info.Latency == nil {
+		info.Latency = []Bucket{}
+	}
+	if s.opts.LogDrops != nil {
+		info.LogDrops = s.opts.LogDrops(name)
+	}
+	return info, true
+}
+
+// statusLocked is p's row; the Supervisor's lock is held.
+func (p *Plugin) statusLocked(now time.Time) Status {
+	st := Status{
+		Name:       p.name,
+		State:      p.state,
+		Reason:     p.reason,
+		File:       p.runs.File,
+		SHA256:     p.runs.SHA256,
+		Pid:        p.pid,
+		Generation: p.number,
+		Calls:      p.stats.calls.Load(),
+		Errors:     p.stats.errors.Load(),
+		Restarts:   p.restarts,
+	}
+	_, st.P50US, st.P99US = p.stats.latency.read()
+	if p.set != nil {
+		st.Version, st.Methods = p.set.Version, len(p.set.Methods)
+	}
+	if g := p.current.Load(); g != nil {
+		st.UptimeMS = now.Sub(g.ready).Milliseconds()
+	}
+	for g := range p.live {
+		st.InFlight += g.slots.inFlight()
+		if p.state == Draining {
+			st.Pid = max(st.Pid, g.proc.Pid()) // one of those that are left
+		}
+	}
+	return st
+}

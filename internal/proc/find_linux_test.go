@@ -1,0 +1,58 @@
+package proc_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vant-run/vant/internal/proc"
+)
+
+func TestMarkedProcessesAreFoundWhereverTheyMoved(t *testing.T) {
+	mark := "PROC_TEST_MARK=find-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	r := start(t, "leave-apart", mark)
+	// childEnv's own marker comes later in the list; the given one decides.
+	grandchild := r.pid()
+	r.ends(2 * time.Second)
+	found, err := proc.FindMarked(mark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(found, grandchild) {
+		t.Errorf("found %v, want %v among them", found, grandchild)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	killed, err := proc.KillMarked(ctx, mark)
+	if err != nil || !slices.Contains(killed, grandchild) {
+		t.Errorf("killed %v, %v", killed, err)
+	}
+	if proc.Alive(grandchild) {
+		t.Error("it is alive")
+	}
+}
+
+func TestMarkerMustHaveAName(t *testing.T) {
+	for _, m := range []string{"", "x", "=x"} {
+		if _, err := proc.FindMarked(m); err == nil {
+			t.Errorf("%q was accepted", m)
+		}
+	}
+}
+
+func TestDescendantsReachDown(t *testing.T) {
+	r := start(t, "group")
+	grandchild := r.pid()
+	found, err := proc.Descendants(syscall.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []proc.Identity{r.Identity(), grandchild} {
+		if !slices.Contains(found, want) {
+			t.Errorf("found %v, want %v among them", found, want)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+// Host measures the host against the bare things it is made of: a Go server
+// that echoes on a Unix socket, and one gRPC call to a go-plugin process.
+// Rounds are interleaved, and a row whose sides moved different numbers of
+// bytes fails the run. Ratios that miss their goal are marked, not hidden.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vant-run/vant/tools/bench/host/bareplugin"
+)
+
+func main() {
+	rounds := flag.Int("rounds", 2000, "interleaved rounds of a row, at least 1000 for figures to quote")
+	seconds := flag.Duration("for", 2*time.Second, "length of a throughput segment")
+	calls := flag.Int("calls", 1_000_000, "calls of the memory row")
+	idle := flag.Duration("idle", 60*time.Second, "length of the idle row")
+	only := flag.String("only", "", "comma list of rows: call,throughput,cli,start,memory,idle")
+	flag.Parse()
+	switch flag.Arg(0) {
+	case "bare-echo":
+		bareEcho(flag.Arg(1))
+	case "bare-plugin":
+		bareplugin.Serve()
+	}
+	b, err := setUp()
+	if err != nil {
+		fail(err)
+	}
+	defer b.close()
+	fmt.Printf("%s %s, %d CPUs, %d rounds a row, rounds in turn: bare echo, bare unary, ours (the order turns each round)\n\n", runtime.Version(), runtime.GOARCH, runtime.NumCPU(), *rounds)
+	for _, row := range []struct {
+		name string
+		run  func() error
+	}{
+		{"call", func() error { return b.calls(*rounds) }},
+		{"throughput", func() error { return b.throughput(*seconds) }},
+		{"cli", func() error { return b.cli(max(*rounds/4, 200)) }},
+		{"start", func() error { return b.start(20) }},
+		{"memory", func() error { return b.memory(*calls) }},
+		{"idle", func() error { return b.idle(*idle) }},
+	} {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), row.name) {
+			continue
+		}
+		if err := row.run(); err != nil {
+			b.close()
+			fail(fmt.Errorf("%s: %w", row.name, err))
+		}
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "bench:", err)
+	os.Exit(1)
+}
+
+// bench holds what runs while rows are measured.
+type bench struct {
+	root, work  string
+	vant, vantd string
+	minimal     string
+	host        *host
+	echo        string // socket of the bare echo server
+	unary       bareplugin.Echo
+	closers     []func()
+}
+
+func setUp() (*bench, error) {
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{root: root, vant: filepath.Join(root, "bin/vant"), vantd: filepath.Join(root, "bin/vantd")}
+	if b.work, err = os.MkdirTemp("", "vant-bench-"); err != nil {
+		return nil, err
+	}
+	b.closers = append(b.closers, func() { os.RemoveAll(b.work) })
+	if err := b.build(); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	b.echo = filepath.Join(b.work, "echo.sock")
+	server := exec.Command(self, "bare-echo", b.echo)
+	server.Stderr = os.Stderr
+	if err := server.Start(); err != nil {
+		return nil, err
+	}
+	b.closers = append(b.closers, func() {
+		if err := server.Process.Kill(); err == nil {
+			_, _ = server.Process.Wait()
+		}
+	})
+	if err := waitFor(10*time.Second, func() bool { _, err := os.Stat(b.echo); return err == nil }); err != nil {
+		return nil, err
+	}
+	unary, stop, err := bareplugin.Start(exec.Command(self, "bare-plugin"))
+	if err != nil {
+		return nil, err
+	}
+	b.unary = unary
+	b.closers = append(b.closers, stop)
+	if b.host, err = b.startHost("main"); err != nil {
+		return nil, err
+	}
+	b.closers = append(b.closers, b.host.stop)
+	return b, nil
+}
+
+func (b *bench) build() error {
+	b.minimal = filepath.Join(b.work, "minimal")
+	plugins := filepath.Join(b.work, "plugins")
+	if err := os.Mkdir(plugins, 0o755); err != nil {
+		return err
+	}
+	flags := []string{"build", "-trimpath", "-ldflags", "-s -w"}
+	for out, pkg := range map[string]string{b.minimal: "./tools/bench/host/minimal", filepath.Join(plugins, "vant-plugin-echo1"): "./tools/bench/host/echoplugin"} {
+		cmd := exec.Command("go", append(flags, "-o", out, pkg)...)
+		cmd.Stderr = os.Stderr
+		if err := cmd.Run(); err != nil {
+			return err
+		}
+	}
+	binary, err := os.ReadFile(filepath.Join(plugins, "vant-plugin-echo1"))
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"echo2", "echo3", "echo4"} {
+		if err := os.WriteFile(filepath.Join(plugins, "vant-plugin-"+name), binary, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) close() {
+	for _, c := range slices.Backward(b.closers) {
+		c()
+	}
+	b.closers = nil
+}
+
+func waitFor(bound time.Duration, done func() bool) error {
+	for end := time.Now().Add(bound); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return fmt.Errorf("waited %v in vain", bound)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+// Minimal is the least that a Go program can do to ask a host for its status:
+// what the CLI's start is measured against.
+package main
+
+import (
+	"io"
+	"net"
+	"os"
+)
+
+func main() {
+	c, err := net.Dial("unix", os.Getenv("VANT_SOCKET"))
+	if err != nil {
+		os.Exit(1)
+	}
+	if _, err := c.Write([]byte(`{"version":1,"id":"1","method":"status","params":{}}` + "\n")); err != nil {
+		os.Exit(1)
+	}
+	reply, err := io.ReadAll(c)
+	if err != nil || len(reply) == 0 {
+		os.Exit(1)
+	}
+	if _, err := os.Stdout.Write(reply); err != nil {
+		os.Exit(1)
+	}
+}
