@@ -2,7 +2,6 @@ package plugintest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -54,6 +53,7 @@ type RunningHost struct {
 	cmd    *exec.Cmd
 	log    *hostLog
 	exited chan struct{} // closed when cmd was waited for
+	killed bool          // by Kill: nobody removed the sockets
 	err    error         // of Wait
 	once   sync.Once
 }
@@ -94,11 +94,19 @@ func startHost(t testing.TB, o HostOptions) (*RunningHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.cmd = exec.Command(program, "--socket", h.socket())
+	ready, told, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer ready.Close()
+	h.cmd = exec.Command(program, "--socket", h.socket(), "--ready-fd", "3")
+	h.cmd.ExtraFiles = []*os.File{told}
 	h.cmd.Env, h.cmd.Dir = env, dir
 	h.cmd.Stdout, h.cmd.Stderr = h.log, h.log
 	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := h.cmd.Start(); err != nil {
+	err = h.cmd.Start()
+	told.Close() // the pipe ends with the host
+	if err != nil {
 		h.cmd = nil
 		return nil, err
 	}
@@ -109,17 +117,11 @@ func startHost(t testing.TB, o HostOptions) (*RunningHost, error) {
 	if h.Client, err = client.Dial(client.Options{Socket: h.socket(), WaitForHost: hostStart}); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), hostStart)
-	defer cancel()
-	go func() { // a host that ends is not waited for
-		select {
-		case <-h.exited:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	if err := h.Call(ctx, "status", nil, nil); err != nil {
-		return nil, fmt.Errorf("the host does not answer: %w; its log:\n%s", err, h.log.text())
+	if err := ready.SetReadDeadline(time.Now().Add(hostStart)); err != nil {
+		return nil, err
+	}
+	if said, err := io.ReadAll(ready); err != nil || string(said) != "ready\n" {
+		return nil, fmt.Errorf("the host does not serve: %v; its log:\n%s", err, h.log.text())
 	}
 	return h, nil
 }
@@ -170,12 +172,19 @@ func (h *RunningHost) prepare(o HostOptions) ([]string, error) {
 	return append(env, o.Env...), nil
 }
 
-// Install copies a plugin binary into the host's plugin folder, whole or not
+// Install copies a plugin, a binary or a folder, into the host's plugin folder, whole or not
 // at all, as an operator's tools do.
 func (h *RunningHost) Install(file string) error {
 	name := filepath.Base(file)
 	if !strings.HasPrefix(name, "vant-plugin-") {
 		return fmt.Errorf("%s is not named vant-plugin-<name>", name)
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		hidden := filepath.Join(h.Plugins, "."+name)
+		if err := os.CopyFS(hidden, os.DirFS(file)); err != nil {
+			return err
+		}
+		return os.Rename(hidden, filepath.Join(h.Plugins, name))
 	}
 	in, err := os.Open(file)
 	if err != nil {
@@ -203,8 +212,10 @@ func (h *RunningHost) Log() string { return h.log.text() }
 // Pid is the host's process id.
 func (h *RunningHost) Pid() int { return h.cmd.Process.Pid }
 
-// Kill ends the host without giving it a chance to clean up.
+// Kill ends the host without giving it a chance to clean up: its sockets stay,
+// its processes must not.
 func (h *RunningHost) Kill() {
+	h.killed = true
 	_ = h.cmd.Process.Kill() // it may have ended already
 	<-h.exited
 }
@@ -254,6 +265,9 @@ func (h *RunningHost) residue() {
 	if left := waitGone(h.Dir, residueBound); len(left) > 0 {
 		h.t.Errorf("plugintest: processes are left: %s", strings.Join(left, ", "))
 		killMarked(h.Dir)
+	}
+	if h.killed {
+		return
 	}
 	err := filepath.WalkDir(h.Dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type()&os.ModeSocket != 0 {

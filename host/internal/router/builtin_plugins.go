@@ -24,6 +24,8 @@ const (
 	// drain of what an exclusive plugin runs before it.
 	restartBound = 60 * time.Second
 	maxLogLimit  = 1000 // what a plugin's ring holds
+	// noLogPause is how long plugins.logs waits for a plugin's very first line.
+	noLogPause = time.Second
 )
 
 const (
@@ -178,6 +180,15 @@ func (r *Router) pluginsLogs(ctx context.Context, c *call) ([]byte, error) {
 		if _, known := r.opt.Plugins.Info(name); !known {
 			return nil, r.noPlugin(name)
 		}
+		// Nothing there can be waited on, and a follower that got an empty
+		// page at once would come back at once.
+		pause := time.NewTimer(min(wait, noLogPause))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+		pause.Stop()
+		lines, dropped, _ = r.opt.Logs.Read(ctx, name, after, int(limit), 0)
 	}
 	if len(lines) == 0 && ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -3,6 +3,8 @@ package router
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -36,6 +38,7 @@ type call struct {
 
 	pid     int    // of a socket's client
 	caller  string // made of pid when it is ""
+	hints   bool   // presentation hints are wanted
 	depth   uint32
 	trace   string
 	timeout time.Duration // 0: the method's
@@ -72,7 +75,7 @@ func (c *call) done(failed *envelope.Error) {
 	if c.r.opt.Done == nil {
 		return
 	}
-	rec := Record{Start: c.start, Duration: time.Since(c.start), Method: c.method, Caller: c.from(), PID: c.pid}
+	rec := Record{Start: c.start, Duration: time.Since(c.start), Method: c.shown(), Caller: c.from(), PID: c.pid}
 	if failed != nil {
 		rec.Code = string(failed.Code)
 	}
@@ -90,9 +93,20 @@ func (c *call) release() {
 
 func (c *call) from() string {
 	if c.caller == "" {
-		c.caller = "agent:" + strconv.Itoa(c.pid)
+		var b [32]byte
+		c.caller = string(strconv.AppendInt(append(b[:0], "agent:"...), int64(c.pid), 10))
 	}
 	return c.caller
+}
+
+// shown is the method's name for messages and logs: one that no table has may
+// be any text of any length.
+func (c *call) shown() string {
+	if c.entry != nil || c.method == "" {
+		return c.method
+	}
+	quoted := wire.Quote(c.method)
+	return quoted[1 : len(quoted)-1]
 }
 
 // admit checks what the envelope's decoder has checked for Serve.
@@ -100,8 +114,14 @@ func (r *Router) admit(ctx context.Context, c *call, params []byte) (result, the
 	if c.method == "" {
 		return nil, nil, invalid("the method is missing")
 	}
+	if !validID(c.id) {
+		return nil, nil, invalid("the id must be a JSON string or number of at most " + strconv.Itoa(envelope.MaxIDBytes) + " bytes")
+	}
 	if c.depth > MaxCallDepth {
-		return nil, nil, invalid("calls are nested deeper than " + strconv.Itoa(MaxCallDepth))
+		return nil, nil, tooDeep()
+	}
+	if !traceParent(c.trace) {
+		c.trace = "" // the standard's rule for one that cannot be read
 	}
 	if len(params) > r.opt.Limits.RequestBytes {
 		return nil, nil, envelope.ErrTooLarge()
@@ -125,8 +145,8 @@ func (r *Router) admit(ctx context.Context, c *call, params []byte) (result, the
 func (r *Router) answer(ctx context.Context, c *call) (result, theme []byte, failed *envelope.Error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("a call panicked", "method", c.method, "panic", p, "stack", string(debug.Stack()))
-			result, theme, failed = nil, nil, envelope.ErrInternal("the host failed on "+c.method+"; its log says more")
+			r.log.Error("a call panicked", "method", c.shown(), "panic", panicText(p), "stack", string(debug.Stack()))
+			result, theme, failed = nil, nil, envelope.ErrInternal("the host failed on "+c.shown()+"; its log says more")
 		}
 	}()
 	var waited time.Duration
@@ -159,16 +179,21 @@ func (r *Router) answer(ctx context.Context, c *call) (result, theme []byte, fai
 	if c.timeout > 0 {
 		bound = min(bound, c.timeout)
 	}
-	ctx, cancel := context.WithTimeout(ctx, bound-waited)
+	within, cancel := context.WithTimeout(ctx, bound-waited)
 	defer cancel()
+	var err error
 	if e.run != nil {
-		result, err := e.run(ctx, c)
-		if err != nil {
-			return nil, nil, r.failure(err, c, e, bound)
-		}
-		return result, nil, nil
+		result, err = e.run(within, c)
+	} else {
+		result, theme, err = r.invoke(within, c, e)
 	}
-	return r.invoke(ctx, c, e, bound)
+	if err != nil {
+		if ctx.Err() != nil {
+			bound = 0 // it was the caller's own that passed
+		}
+		return nil, nil, r.failure(err, c, e, bound)
+	}
+	return result, theme, nil
 }
 
 // await gives the call the entry of a method that may be about to come: its
@@ -189,11 +214,11 @@ func (r *Router) await(ctx context.Context, c *call) *envelope.Error {
 				settled = nil
 			case <-timer.C:
 				if bound < settleBound {
-					return envelope.ErrTimeout(c.method, bound)
+					return envelope.ErrTimeout(c.shown(), bound)
 				}
 				settled = nil
 			case <-ctx.Done():
-				return r.failure(ctx.Err(), c, nil, bound)
+				return r.failure(ctx.Err(), c, nil, 0)
 			}
 			c.table = r.table.Load()
 			c.entry = c.table.entries[c.method]
@@ -210,8 +235,9 @@ func (r *Router) await(ctx context.Context, c *call) *envelope.Error {
 	return nil
 }
 
-// invoke runs a plugin's method.
-func (r *Router) invoke(ctx context.Context, c *call, e *entry, bound time.Duration) (result, theme []byte, failed *envelope.Error) {
+// invoke runs a plugin's method. An error that the plugin answered with is an
+// *envelope.Error.
+func (r *Router) invoke(ctx context.Context, c *call, e *entry) (result, theme []byte, err error) {
 	msg := &struct { // one allocation for both
 		req     pluginv1.InvokeRequest
 		context pluginv1.CallContext
@@ -229,7 +255,7 @@ func (r *Router) invoke(ctx context.Context, c *call, e *entry, bound time.Durat
 	msg.req.Context = &msg.context
 	resp, err := e.invoke.Invoke(ctx, &msg.req)
 	if err != nil {
-		return nil, nil, r.failure(err, c, e, bound)
+		return nil, nil, err
 	}
 	// Before the reply: who has it finds what it caused in events.since.
 	r.publish(e.plugin, resp.GetEvents())
@@ -246,7 +272,60 @@ func (r *Router) invoke(ctx context.Context, c *call, e *entry, bound time.Durat
 		c.buf = wire.AppendCompact(c.buf[:0], result)
 		result = c.buf
 	}
-	return result, r.hints(e, resp.GetTheme()), nil
+	if c.hints {
+		theme = r.hints(e, resp.GetTheme())
+	}
+	return result, theme, nil
+}
+
+// validID says whether a caller's id is what the envelope takes, or none.
+func validID(id []byte) bool {
+	switch {
+	case len(id) == 0:
+		return true
+	case wire.Check(id) != nil, len(id) > 6*envelope.MaxIDBytes+2: // each byte may be written as \u00ff
+		return false
+	case id[0] == '"':
+		return wire.UnquotedLen(id) <= envelope.MaxIDBytes
+	}
+	return len(id) <= envelope.MaxIDBytes && (id[0] == '-' || id[0] >= '0' && id[0] <= '9')
+}
+
+// traceParent says whether s has the form of a W3C traceparent, or is none:
+// version, trace id, parent id and flags, and of a later version maybe more.
+func traceParent(s string) bool {
+	const length = 55
+	if s == "" {
+		return true
+	}
+	if len(s) < length || len(s) > 2*length || len(s) > length && (s[length] != '-' || s[:2] == "00") || s[:2] == "ff" {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case i == 2 || i == 35 || i == 52:
+			if c != '-' {
+				return false
+			}
+		case i >= length:
+			if c <= ' ' || c > '~' {
+				return false
+			}
+		case (c < '0' || c > '9') && (c < 'a' || c > 'f'):
+			return false
+		}
+	}
+	return true
+}
+
+// panicText says what a panic was about. Values other than the runtime's own
+// may hold what a caller sent, so only their type is given.
+func panicText(p any) string {
+	if fault, ok := p.(runtime.Error); ok {
+		return fault.Error()
+	}
+	return fmt.Sprintf("%T", p)
 }
 
 func closed(ch <-chan struct{}) bool {

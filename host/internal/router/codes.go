@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/vant-run/vant/host/internal/supervise"
 	"github.com/vant-run/vant/internal/wire"
@@ -21,6 +23,13 @@ const (
 
 func invalid(message string) *envelope.Error {
 	return &envelope.Error{Code: envelope.InvalidRequest, Message: message}
+}
+
+func tooDeep() *envelope.Error {
+	return &envelope.Error{
+		Code:    envelope.PermissionDenied,
+		Message: "calls may stand " + strconv.Itoa(MaxCallDepth) + " deep; plugins call one another in a circle",
+	}
 }
 
 // violated is the answer to parameters that break the schema.
@@ -64,23 +73,26 @@ func (r *Router) failure(err error, c *call, e *entry, bound time.Duration) *env
 		return &envelope.Error{Code: envelope.NotFound, Message: unknown.Error()}
 	case errors.Is(err, context.DeadlineExceeded):
 		if bound == 0 {
-			return &envelope.Error{Code: envelope.Timeout, Message: c.method + " did not answer in time"}
+			return &envelope.Error{
+				Code:    envelope.Timeout,
+				Message: c.shown() + " did not answer within its caller's bound; whether it had an effect is unknown",
+			}
 		}
-		return envelope.ErrTimeout(c.method, bound)
+		return envelope.ErrTimeout(c.shown(), bound)
 	case errors.Is(err, context.Canceled):
-		// The protocol has no code for a caller that went away, and none that
-		// waits will see this one.
+		// The protocol has no code for a call that its caller gave up, or that
+		// a host's end cut; its effect is as unknown as after a timeout.
 		return &envelope.Error{
 			Code:    envelope.Timeout,
-			Message: c.method + " was cancelled by its caller; whether it had an effect is unknown",
+			Message: c.shown() + " was cancelled; whether it had an effect is unknown",
 		}
 	case errors.As(err, &fault):
-		r.log.Warn("a plugin failed", "plugin", fault.Plugin, "method", c.method, "fault", fault.Message)
+		r.log.Warn("a plugin failed", "plugin", fault.Plugin, "method", c.shown(), "fault", fault.Message)
 		return envelope.ErrInternal(clip(fault.Error()))
 	}
-	r.log.Error("a call failed in the host", "method", c.method, "error", err)
+	r.log.Error("a call failed in the host", "method", c.shown(), "error", err)
 	if e == nil || e.run != nil {
-		return envelope.ErrInternal(c.method + ": " + clip(err.Error()))
+		return envelope.ErrInternal(c.shown() + ": " + clip(err.Error()))
 	}
 	return envelope.ErrInternal("plugin " + e.plugin + ": " + clip(err.Error()))
 }
@@ -123,11 +135,15 @@ func (r *Router) pluginError(e *entry, err *pluginv1.Error) *envelope.Error {
 		out.Message = "plugin " + e.plugin + " gave no message"
 	}
 	if data := err.GetData(); len(data) > 0 {
-		if _, bad := wire.Valid(data); bad == nil && len(data) <= maxErrorData {
-			out.Data = data
-		} else {
+		compact, bad := wire.Valid(data)
+		switch {
+		case bad != nil || len(data) > maxErrorData:
 			r.log.Warn("a plugin's error has data that cannot be passed on",
 				"plugin", e.plugin, "method", e.Name, "bytes", len(data))
+		case compact:
+			out.Data = data
+		default:
+			out.Data = wire.AppendCompact(nil, data)
 		}
 	}
 	return out
@@ -135,11 +151,14 @@ func (r *Router) pluginError(e *entry, err *pluginv1.Error) *envelope.Error {
 
 func clip(s string) string { return clipTo(s, maxErrorMessage) }
 
-// clipTo bounds s in bytes; a rune that is cut becomes U+FFFD when the text is
-// encoded.
+// clipTo bounds s in bytes and makes it valid UTF-8: protobuf refuses other
+// text.
 func clipTo(s string, limit int) string {
 	if len(s) > limit {
-		return s[:limit] + "…"
+		for limit > 0 && !utf8.RuneStart(s[limit]) {
+			limit--
+		}
+		s = s[:limit] + "…"
 	}
-	return s
+	return strings.ToValidUTF8(s, "\uFFFD")
 }

@@ -47,14 +47,16 @@ func nearest(name string, names []string) []string {
 }
 
 // distance counts the edits (insert, delete, replace, swap of neighbours) that
-// make a into b; beyond limit it gives any number above limit.
+// make a into b; beyond limit it gives any number above limit. A must not be
+// longer than maxNearName.
 func distance(a, b string, limit int) int {
-	if d := len(a) - len(b); d > limit || -d > limit {
+	if d := len(a) - len(b); d > limit || -d > limit || len(b) > maxNearName {
 		return limit + 1
 	}
-	before, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range prev {
-		prev[j] = j
+	var rows [3][maxNearName + 1]int
+	before, prev, row := &rows[0], &rows[1], &rows[2]
+	for j := range len(b) {
+		prev[j+1] = j + 1
 	}
 	for i := 1; i <= len(a); i++ {
 		row[0] = i

@@ -77,7 +77,7 @@ type Limits struct {
 type Record struct {
 	Start    time.Time
 	Duration time.Duration
-	Method   string // "" when the request named none
+	Method   string // "" when the request named none; shortened when no plugin has it
 	Caller   string // as in Call
 	PID      int    // of a socket's client, else 0
 	Code     string // of the error, "" for a success
@@ -191,14 +191,15 @@ type Call struct {
 	Method string
 	// Params is a JSON object; empty or null means {}. Its syntax is checked.
 	Params []byte
-	// ID is the client's id as JSON; empty: none.
+	// ID is the client's id as JSON, as the envelope takes it; empty: none.
 	ID []byte
 	// Caller names the calling program for logs and plugins: "agent:1234",
 	// "plugin:skill".
 	Caller string
 	// Depth counts the calls above this one, at most MaxCallDepth.
 	Depth uint32
-	// TraceParent is a W3C trace context; empty: none.
+	// TraceParent is a W3C trace context; empty: none. One that is malformed
+	// is left out.
 	TraceParent string
 	// Timeout shortens the method's own bound; 0: it does not.
 	Timeout time.Duration
@@ -219,6 +220,7 @@ type Reply struct {
 // warnings even when the call failed.
 func (r *Router) Call(ctx context.Context, in Call) (Reply, *envelope.Error) {
 	c := newCall(r) // not from the pool: its scratch goes away with the reply
+	c.hints = true
 	c.caller, c.depth, c.trace, c.timeout = in.Caller, in.Depth, in.TraceParent, in.Timeout
 	c.method, c.id = in.Method, in.ID
 	c.params, c.report, c.checked = noParams, wire.Report{}, false

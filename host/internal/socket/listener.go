@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -187,7 +188,7 @@ func (l *Listener) Accept() (fd int, err error) {
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded): // wake
 			continue
-		case errors.Is(err, os.ErrClosed):
+		case err != nil && !l.holds(e): // closed meanwhile
 			return -1, net.ErrClosed
 		case err != nil:
 			return -1, err
@@ -210,6 +211,13 @@ func (l *Listener) front() (e *endpoint, wait bool) {
 		return nil, false
 	}
 	return l.ends[0], len(l.ends) == 1 && !l.retired
+}
+
+// holds says whether e is still open.
+func (l *Listener) holds(e *endpoint) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Contains(l.ends, e)
 }
 
 func (l *Listener) drop(e *endpoint) {

@@ -9,10 +9,9 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-)
 
-// MaxPath bounds a socket's path in bytes: what sockaddr_un holds everywhere.
-const MaxPath = 104
+	"github.com/vant-run/vant/proto/envelope"
+)
 
 // checkPath gives the absolute form of a socket's path, or says what is wrong
 // with it. An absolute path also cannot mean an abstract socket.
@@ -27,9 +26,9 @@ func checkPath(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("socket path %s: %w", path, err)
 	}
-	if len(abs) > MaxPath {
+	if len(abs) > envelope.MaxSocketPath {
 		return "", fmt.Errorf("socket path %s is %d bytes long, the limit is %d; choose a shorter one with --socket or VANT_SOCKET",
-			abs, len(abs), MaxPath)
+			abs, len(abs), envelope.MaxSocketPath)
 	}
 	return abs, nil
 }
