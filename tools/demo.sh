@@ -30,14 +30,10 @@ run() {
 }
 
 # A page to fetch, served on loopback by this repository itself.
-go run ./tools/demosite >"$work/site" &
+go build -o "$work/demosite" ./tools/demosite
+exec {site}< <(exec "$work/demosite" 2>"$work/demosite.log")
 web=$!
-for _ in $(seq 300); do
-	[ -s "$work/site" ] && break
-	kill -0 "$web" || { echo "the demo's web server did not start" >&2; exit 1; }
-	read -rt 0.1 <> <(:) || true
-done
-url=$(cat "$work/site")
+read -rt 20 url <&"$site" || { echo "the demo's web server did not start" >&2; exit 1; }
 
 run vant up
 run vant agent status

@@ -154,11 +154,13 @@ func (r *Ring) Since(after uint64, limit int, types []string) Page {
 }
 
 // Wait is Since, but when there is nothing yet it waits for the first event
-// that matches, for at most wait and no longer than ctx lives.
+// that matches, for at most wait and no longer than ctx lives. A number beyond
+// the latest does not wait: its follower must learn at once that the epoch is
+// another one, for events that come now may never reach that number.
 func (r *Ring) Wait(ctx context.Context, after uint64, limit int, types []string, wait time.Duration) Page {
 	r.mu.Lock()
 	p := r.page(after, limit, types)
-	if len(p.Events) > 0 || wait <= 0 || limit <= 0 || ctx.Err() != nil {
+	if len(p.Events) > 0 || after > p.Latest || wait <= 0 || limit <= 0 || ctx.Err() != nil {
 		r.mu.Unlock()
 		return p
 	}

@@ -2,7 +2,10 @@ package events
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,22 +15,37 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// poll runs one Wait and says what came and after how much time.
-type poll struct {
+// poll is one Wait that runs; synctest gives the time.
+type poll struct{ result chan outcome }
+
+// outcome is what came of a Wait, if it is over, and after how much time.
+type outcome struct {
 	page Page
 	took time.Duration
 	done bool
 }
 
 func startPoll(ctx context.Context, r *Ring, after uint64, wait time.Duration, types ...string) *poll {
-	p := &poll{}
+	p := &poll{result: make(chan outcome, 1)}
 	go func() {
 		begin := time.Now()
-		p.page = r.Wait(ctx, after, 256, types, wait)
-		p.took, p.done = time.Since(begin), true
+		page := r.Wait(ctx, after, 256, types, wait)
+		p.result <- outcome{page, time.Since(begin), true}
 	}()
 	synctest.Wait()
 	return p
+}
+
+// now says what there is when all goroutines have come to rest.
+func (p *poll) now() outcome {
+	synctest.Wait()
+	select {
+	case o := <-p.result:
+		p.result <- o
+		return o
+	default:
+		return outcome{}
+	}
 }
 
 func TestWaitReturnsAtOnceWhenThereIsSomething(t *testing.T) {
@@ -35,8 +53,9 @@ func TestWaitReturnsAtOnceWhenThereIsSomething(t *testing.T) {
 		r := New(8)
 		fill(r, 2)
 		p := startPoll(t.Context(), r, 1, time.Hour)
-		if diff := cmp.Diff([]uint64{2}, sequences(p.page)); !p.done || diff != "" {
-			t.Errorf("done %v (-want +got):\n%s", p.done, diff)
+		got := p.now()
+		if diff := cmp.Diff([]uint64{2}, sequences(got.page)); !got.done || diff != "" {
+			t.Errorf("done %v (-want +got):\n%s", got.done, diff)
 		}
 	})
 }
@@ -45,17 +64,15 @@ func TestWaitEndsWithItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(8)
 		p := startPoll(t.Context(), r, 0, 25*time.Second)
-		time.Sleep(25*time.Second - 1)
-		synctest.Wait()
-		if p.done {
+		time.Sleep(25*time.Second - time.Nanosecond)
+		if p.now().done {
 			t.Fatal("too early")
 		}
-		time.Sleep(1)
-		synctest.Wait()
-		if !p.done || p.took != 25*time.Second || len(p.page.Events) != 0 {
-			t.Errorf("%+v", *p)
+		time.Sleep(time.Nanosecond)
+		if got := p.now(); !got.done || got.took != 25*time.Second || len(got.page.Events) != 0 {
+			t.Errorf("%+v", got)
 		}
-		if len(r.waiting) != 0 {
+		if len(r.listed()) != 0 {
 			t.Error("the waiter is still listed")
 		}
 	})
@@ -67,9 +84,8 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		p := startPoll(ctx, r, 0, time.Hour)
 		cancel()
-		synctest.Wait()
-		if !p.done || len(r.waiting) != 0 {
-			t.Errorf("done %v, %d listed", p.done, len(r.waiting))
+		if got := p.now(); !got.done || len(r.listed()) != 0 {
+			t.Errorf("done %v, %d listed", got.done, len(r.listed()))
 		}
 	})
 }
@@ -84,10 +100,9 @@ func TestAnEventWakesAllThatWaitForIt(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		r.Append("tab.created", nil)
-		synctest.Wait()
 		for i, p := range polls {
-			if !p.done || p.took != time.Second || len(p.page.Events) != 1 {
-				t.Errorf("poll %d: %+v", i, *p)
+			if got := p.now(); !got.done || got.took != time.Second || len(got.page.Events) != 1 {
+				t.Errorf("poll %d: %+v", i, got)
 			}
 		}
 	})
@@ -97,38 +112,64 @@ func TestEventsOfOtherTypesWakeNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(8)
 		p := startPoll(t.Context(), r, 0, time.Hour, "tab")
-		var w *waiter
-		for w = range r.waiting {
-		}
+		before := r.listed()
 		for range 1000 {
 			r.Append("page.load", nil)
 		}
-		synctest.Wait()
 		// The same waiter is still listed: it was not woken and enlisted anew.
-		if _, listed := r.waiting[w]; p.done || !listed {
-			t.Errorf("done %v, listed %v", p.done, listed)
+		if p.now().done || len(before) != 1 || !slices.Equal(before, r.listed()) {
+			t.Errorf("listed before %v, now %v", before, r.listed())
 		}
 		r.Append("tab.closed", nil)
-		synctest.Wait()
-		if diff := cmp.Diff([]uint64{1001}, sequences(p.page)); !p.done || diff != "" {
-			t.Errorf("done %v (-want +got):\n%s", p.done, diff)
+		got := p.now()
+		if diff := cmp.Diff([]uint64{1001}, sequences(got.page)); !got.done || diff != "" {
+			t.Errorf("done %v (-want +got):\n%s", got.done, diff)
 		}
 	})
 }
 
-func TestACursorAheadOfLatestWaits(t *testing.T) {
+func TestACursorOfAnotherEpochDoesNotWait(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		appended, after int
+		waits           bool
+	}{
+		{"far ahead", 3, 5000, false},
+		{"one ahead", 3, 4, false},
+		{"ahead of an empty ring", 0, 1, false},
+		{"at the latest", 3, 3, true},
+		{"at the start of an empty ring", 0, 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := New(8)
+				fill(r, c.appended)
+				got := startPoll(t.Context(), r, uint64(c.after), time.Second).now()
+				if got.done == c.waits {
+					t.Fatalf("over at once: %v, want %v", got.done, !c.waits)
+				}
+				if c.waits {
+					return
+				}
+				if len(got.page.Events) != 0 || got.page.Latest != uint64(c.appended) || got.page.Epoch != r.Epoch() {
+					t.Errorf("%+v", got)
+				}
+				if len(r.listed()) != 0 {
+					t.Error("a waiter is listed")
+				}
+			})
+		})
+	}
+}
+
+func TestACursorAtTheLatestStillWaitsAfterAClear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(8)
-		p := startPoll(t.Context(), r, 5000, 10*time.Second)
-		fill(r, 20)
-		synctest.Wait()
-		if p.done {
-			t.Fatal("events before its cursor woke it")
-		}
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
-		if !p.done || len(p.page.Events) != 0 || p.page.Latest != 20 || p.page.Epoch != r.Epoch() {
-			t.Errorf("%+v", *p)
+		fill(r, 5)
+		r.Clear()
+		p := startPoll(t.Context(), r, 5, time.Second)
+		if p.now().done {
+			t.Error("the cleared ring was taken for another epoch")
 		}
 	})
 }
@@ -137,20 +178,26 @@ func TestAClearDoesNotEndAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(8)
 		p := startPoll(t.Context(), r, 0, time.Hour)
-		r.Append("tab.created", nil)
-		r.Clear() // most likely before the waiter runs
-		synctest.Wait()
-		if p.done && len(p.page.Events) == 0 {
-			t.Error("ended with nothing before its time")
+		r.mu.Lock() // the event and the clear come before the waiter runs
+		r.add(Entry{Type: "tab.created"}, time.Now())
+		r.forgetOldest()
+		r.mu.Unlock()
+		if p.now().done {
+			t.Fatal("ended with nothing before its time")
 		}
-		if !p.done {
-			r.Append("tab.closed", nil)
-			synctest.Wait()
-			if diff := cmp.Diff([]uint64{2}, sequences(p.page)); !p.done || diff != "" {
-				t.Errorf("done %v (-want +got):\n%s", p.done, diff)
-			}
+		r.Append("tab.closed", nil)
+		got := p.now()
+		if diff := cmp.Diff([]uint64{2}, sequences(got.page)); !got.done || diff != "" {
+			t.Errorf("done %v (-want +got):\n%s", got.done, diff)
 		}
 	})
+}
+
+// listed gives the waiters that are enlisted.
+func (r *Ring) listed() []*waiter {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.waiting))
 }
 
 func TestAnEventWakesAWaitWithinTenMilliseconds(t *testing.T) {
@@ -164,10 +211,8 @@ func TestAnEventWakesAWaitWithinTenMilliseconds(t *testing.T) {
 			r.Wait(t.Context(), after, 1, nil, time.Minute)
 			woken <- time.Now()
 		}()
-		for listed := 0; listed == 0; {
-			r.mu.Lock()
-			listed = len(r.waiting)
-			r.mu.Unlock()
+		for len(r.listed()) == 0 {
+			runtime.Gosched()
 		}
 		begin := time.Now()
 		r.Append("tab.created", nil)
@@ -225,8 +270,7 @@ func TestASlowReaderHoldsNothingUp(t *testing.T) {
 		held := r.Since(0, 4, nil) // what a slow reader still formats
 		p := startPoll(t.Context(), r, 4, time.Hour)
 		fill(r, 100)
-		synctest.Wait()
-		if !p.done {
+		if !p.now().done {
 			t.Error("the other follower did not wake")
 		}
 		if diff := cmp.Diff([]uint64{1, 2, 3, 4}, sequences(held)); diff != "" {

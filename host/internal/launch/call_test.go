@@ -104,7 +104,10 @@ func TestAnInvokeAllocatesNoMoreThanGRPCDoes(t *testing.T) {
 			}
 		})
 	}
-	direct := count(func(ctx context.Context, r *pluginv1.InvokeRequest) error { _, err := p.client.Invoke(ctx, r); return err })
+	direct := count(func(ctx context.Context, r *pluginv1.InvokeRequest) error {
+		_, err := p.client.Invoke(ctx, r)
+		return err
+	})
 	through := count(func(ctx context.Context, r *pluginv1.InvokeRequest) error { _, err := p.Invoke(ctx, r); return err })
 	// The transport's goroutines allocate by their own clock: one is noise.
 	if through > direct+1 {

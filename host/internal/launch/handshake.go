@@ -54,6 +54,9 @@ func parseHandshake(line, dir string) (handshake, error) {
 			quote(f[2]), quote(f[3]))
 	}
 	addr := f[3]
+	if strings.IndexFunc(addr, unsafeRune) >= 0 {
+		return handshake{}, fmt.Errorf("the plugin names a socket with control characters: %s", quote(addr))
+	}
 	if !filepath.IsAbs(addr) || filepath.Clean(addr) != addr || filepath.Dir(addr) != dir {
 		return handshake{}, fmt.Errorf("the plugin names the socket %s, which is not in its own folder; it must listen in $PLUGIN_UNIX_SOCKET_DIR", quote(addr))
 	}

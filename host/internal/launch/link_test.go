@@ -40,7 +40,8 @@ func TestLinkDeliversEventsInOrderAndAnswersCalls(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var events, results []string // Event is never called concurrently
-	both := make(chan struct{}, 2)
+	var both sync.WaitGroup      // they meet, so they run at once
+	both.Add(2)
 	err := p.Link(ctx, handler{
 		event: func(e *pluginv1.Event) {
 			if e.Type == "test.event" {
@@ -51,12 +52,9 @@ func TestLinkDeliversEventsInOrderAndAnswersCalls(t *testing.T) {
 				cancel()
 			}
 		},
-		call: func(ctx context.Context, c *pluginv1.Call) *pluginv1.CallResult {
-			// Both must be here at once.
-			both <- struct{}{}
-			for len(both) < 2 && ctx.Err() == nil {
-				time.Sleep(time.Millisecond)
-			}
+		call: func(_ context.Context, c *pluginv1.Call) *pluginv1.CallResult {
+			both.Done()
+			both.Wait()
 			return &pluginv1.CallResult{Result: fmt.Appendf(nil, "r%d", c.Id)}
 		},
 	})

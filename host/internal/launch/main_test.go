@@ -194,6 +194,11 @@ func exits(t testing.TB, p supervise.Process, within time.Duration) supervise.Ex
 	t.Helper()
 	select {
 	case <-p.Exited():
+		return p.Exit()
+	default:
+	}
+	select {
+	case <-p.Exited():
 	case <-time.After(within):
 		t.Fatalf("process %d has not ended after %v", p.Pid(), within)
 	}

@@ -20,32 +20,11 @@ func still() answer {
 
 func newStill(t testing.TB) *Router {
 	t.Helper()
-	opt := options()
-	opt.Plugins = countingSupervisor{newFakeSupervisor()}
-	r := New(opt)
+	r := New(options())
 	d := demo(t)
 	d.invoke.(fakePlugin)["demo.echo"] = still()
 	r.set([]source{d})
 	return r
-}
-
-// countingSupervisor knows its counts without making a list.
-type countingSupervisor struct{ *fakeSupervisor }
-
-func (countingSupervisor) Counts() (ready, total int) { return 1, 2 }
-
-func TestAllocationsOfACall(t *testing.T) {
-	r := newStill(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	buf := make([]byte, 0, 4096)
-	got := map[string]float64{}
-	for name, line := range map[string][]byte{"status": statusLine, "plugin": echoLine} {
-		got[name] = testing.AllocsPerRun(1000, func() { buf = r.Serve(ctx, 4242, line, buf[:0]) })
-	}
-	if got["status"] > 3 || got["plugin"] > 8 {
-		t.Errorf("allocations a call: %v, want at most 3 for status and 8 for a plugin's", got)
-	}
 }
 
 func BenchmarkServe(b *testing.B) {

@@ -1,7 +1,6 @@
 package router
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"runtime"
@@ -107,38 +106,6 @@ func (c *call) shown() string {
 	}
 	quoted := wire.Quote(c.method)
 	return quoted[1 : len(quoted)-1]
-}
-
-// admit checks what the envelope's decoder has checked for Serve.
-func (r *Router) admit(ctx context.Context, c *call, params []byte) (result, theme []byte, failed *envelope.Error) {
-	if c.method == "" {
-		return nil, nil, invalid("the method is missing")
-	}
-	if !validID(c.id) {
-		return nil, nil, invalid("the id must be a JSON string or number of at most " + strconv.Itoa(envelope.MaxIDBytes) + " bytes")
-	}
-	if c.depth > MaxCallDepth {
-		return nil, nil, tooDeep()
-	}
-	if !traceParent(c.trace) {
-		c.trace = "" // the standard's rule for one that cannot be read
-	}
-	if len(params) > r.opt.Limits.RequestBytes {
-		return nil, nil, envelope.ErrTooLarge()
-	}
-	if params = bytes.TrimSpace(params); len(params) > 0 && string(params) != "null" {
-		if params[0] != '{' {
-			return nil, nil, invalid("params must be an object")
-		}
-		c.params = params
-	}
-	c.entry = c.table.entries[c.method]
-	if c.entry == nil { // the check with a schema, which covers this, may never come
-		if err := wire.Check(c.params); err != nil {
-			return nil, nil, invalid("params: " + err.Error())
-		}
-	}
-	return r.answer(ctx, c)
 }
 
 // answer runs a call whose envelope is in order.
@@ -276,47 +243,6 @@ func (r *Router) invoke(ctx context.Context, c *call, e *entry) (result, theme [
 		theme = r.hints(e, resp.GetTheme())
 	}
 	return result, theme, nil
-}
-
-// validID says whether a caller's id is what the envelope takes, or none.
-func validID(id []byte) bool {
-	switch {
-	case len(id) == 0:
-		return true
-	case wire.Check(id) != nil, len(id) > 6*envelope.MaxIDBytes+2: // each byte may be written as \u00ff
-		return false
-	case id[0] == '"':
-		return wire.UnquotedLen(id) <= envelope.MaxIDBytes
-	}
-	return len(id) <= envelope.MaxIDBytes && (id[0] == '-' || id[0] >= '0' && id[0] <= '9')
-}
-
-// traceParent says whether s has the form of a W3C traceparent, or is none:
-// version, trace id, parent id and flags, and of a later version maybe more.
-func traceParent(s string) bool {
-	const length = 55
-	if s == "" {
-		return true
-	}
-	if len(s) < length || len(s) > 2*length || len(s) > length && (s[length] != '-' || s[:2] == "00") || s[:2] == "ff" {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case i == 2 || i == 35 || i == 52:
-			if c != '-' {
-				return false
-			}
-		case i >= length:
-			if c <= ' ' || c > '~' {
-				return false
-			}
-		case (c < '0' || c > '9') && (c < 'a' || c > 'f'):
-			return false
-		}
-	}
-	return true
 }
 
 // panicText says what a panic was about. Values other than the runtime's own

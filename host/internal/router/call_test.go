@@ -44,9 +44,17 @@ func TestCall(t *testing.T) {
 		{name: "large params", call: Call{Method: "demo.null", Params: []byte(`{"a":"` + strings.Repeat("x", envelope.MaxRequestBytes) + `"}`)},
 			code: envelope.RequestTooLarge},
 		{name: "deepest", call: Call{Method: "demo.null", Depth: MaxCallDepth}, want: Reply{Result: []byte("null")}},
-		{name: "too deep", call: Call{Method: "demo.null", Depth: MaxCallDepth + 1}, code: envelope.InvalidRequest},
-		{name: "context", call: Call{Method: "demo.context", Caller: "plugin:net", ID: []byte("7"), TraceParent: "00-a-b-01"},
-			want: Reply{Result: []byte(`"7 plugin:net 00-a-b-01"`)}},
+		{name: "too deep", call: Call{Method: "demo.null", Depth: MaxCallDepth + 1}, code: envelope.PermissionDenied},
+		{name: "context", call: Call{Method: "demo.context", Caller: "plugin:net", ID: []byte("7"), TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"},
+			want: Reply{Result: []byte(`"7 plugin:net 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"`)}},
+		{name: "malformed trace", call: Call{Method: "demo.context", Caller: "plugin:net", ID: []byte("7"), TraceParent: "00-a-b-01"},
+			want: Reply{Result: []byte(`"7 plugin:net "`)}},
+		{name: "boolean id", call: Call{Method: "demo.null", ID: []byte("true")}, code: envelope.InvalidRequest},
+		{name: "torn id", call: Call{Method: "demo.null", ID: []byte(`"a`)}, code: envelope.InvalidRequest},
+		{name: "long id", call: Call{Method: "demo.null", ID: []byte(`"` + strings.Repeat("i", envelope.MaxIDBytes+1) + `"`)},
+			code: envelope.InvalidRequest},
+		{name: "longest id in escapes", call: Call{Method: "demo.null", ID: []byte(`"` + strings.Repeat(`\u0061`, envelope.MaxIDBytes) + `"`)},
+			want: Reply{Result: []byte("null")}},
 		{name: "no id", call: Call{Method: "demo.context", Caller: "plugin:net"}, want: Reply{Result: []byte(`"\"\" plugin:net "`)}},
 		{name: "plugin's error", call: Call{Method: "demo.own"}, code: "demo_broken"},
 	} {
@@ -97,6 +105,34 @@ func TestCallsTimeoutOnlyShortens(t *testing.T) {
 	}
 }
 
+// A caller whose own bound passed is not told of the method's.
+func TestDeadlineOfTheCallerIsNotTheMethods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDemo(t, options())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, failed := r.Call(ctx, Call{Method: "demo.slow"})
+		if failed == nil || failed.Code != envelope.Timeout || strings.Contains(failed.Message, "2000 ms") {
+			t.Errorf("got %v, want a timeout that does not name the method's bound", failed)
+		}
+	})
+}
+
+func TestPollThatIsCutIsATimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newDemo(t, options())
+		for method, params := range map[string]string{
+			"events.since": `{"wait_ms":20000}`, "plugins.logs": `{"name":"demo","after":3,"wait_ms":20000}`,
+		} {
+			begun := time.Now()
+			_, failed := r.Call(t.Context(), Call{Method: method, Params: []byte(params), Timeout: time.Second})
+			if took := time.Since(begun); failed == nil || failed.Code != envelope.Timeout || took != time.Second {
+				t.Errorf("%s: %v after %v, want a timeout after 1s", method, failed, took)
+			}
+		}
+	})
+}
+
 func TestThemeHintsTravelWithTheReply(t *testing.T) {
 	for _, tt := range []struct{ name, theme, want string }{
 		{"none", "", ""},
@@ -137,7 +173,7 @@ func TestCallFromAPlugin(t *testing.T) {
 				Code: "demo_broken", Message: "the demo is broken", Data: []byte(`{"part":7}`)}}},
 		{"too deep", supervise.Origin{Plugin: "skill", Depth: MaxCallDepth + 1}, &pluginv1.Call{Id: 9, Method: "demo.null"},
 			&pluginv1.CallResult{Id: 9, Error: &pluginv1.Error{
-				Code: "invalid_request", Message: "calls are nested deeper than 8"}}},
+				Code: "permission_denied", Message: "calls may stand 8 deep; plugins call one another in a circle"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := r.CallFrom(t.Context(), tt.from, tt.call)
@@ -161,5 +197,25 @@ func TestReplyOfCallIsKept(t *testing.T) {
 	}
 	if string(first.Result) != kept {
 		t.Errorf("the result became %s", first.Result)
+	}
+}
+
+func TestTraceParent(t *testing.T) {
+	const valid = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	for s, want := range map[string]bool{
+		"":                            true,
+		valid:                         true,
+		"cc" + valid[2:]:              true, // a later version
+		"cc" + valid[2:] + "-more":    true,
+		valid + "-more":               false,
+		"ff" + valid[2:]:              false,
+		valid[:54]:                    false,
+		strings.ToUpper(valid):        false,
+		valid[:35] + "x" + valid[36:]: false,
+		"cc" + valid[2:] + "-a\nb":    false,
+	} {
+		if got := traceParent(s); got != want {
+			t.Errorf("traceParent(%q) = %v, want %v", s, got, want)
+		}
 	}
 }

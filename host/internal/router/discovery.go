@@ -28,15 +28,15 @@ func (r *Router) statusOf(_ context.Context, c *call) ([]byte, error) {
 	if r.opt.Connections != nil {
 		connections = r.opt.Connections()
 	}
-	ready, total := r.counts(c.table)
+	uptime := time.Since(r.opt.Started)
 	b := append(c.buf[:0], r.status...)
-	b = strconv.AppendInt(b, time.Since(r.opt.Started).Milliseconds(), 10)
+	b = strconv.AppendInt(b, uptime.Milliseconds(), 10)
 	b = append(b, `,"connections":`...)
 	b = strconv.AppendInt(b, int64(connections), 10)
 	b = append(b, `,"plugins":{"ready":`...)
-	b = strconv.AppendInt(b, int64(ready), 10)
+	b = strconv.AppendInt(b, int64(c.table.ready), 10)
 	b = append(b, `,"total":`...)
-	b = strconv.AppendInt(b, int64(total), 10)
+	b = strconv.AppendInt(b, int64(r.totalOf(c.table, uptime)), 10)
 	c.buf = append(b, '}', '}')
 	return c.buf, nil
 }
@@ -126,19 +126,28 @@ func (r *Router) capabilities(plugins []source) []byte {
 	return append(b, ']', '}')
 }
 
-// counts gives how many plugins are ready, and how many there are. The table
-// has only those that have described themselves once; the supervisor, where it
-// counts, knows of the others too.
-func (r *Router) counts(t *table) (ready, total int) {
-	if c, ok := r.opt.Plugins.(counter); ok {
-		return c.Counts()
-	}
-	return t.ready, max(t.total, len(r.opt.Plugins.List(false)))
+// tallyLife is how long a count of plugins stands when no table has come
+// since: making the list costs more than all the rest of status.
+const tallyLife = 250 * time.Millisecond
+
+// tally is how many plugins there are, the ones without methods included.
+type tally struct {
+	table *table
+	at    time.Duration // of the host's life
+	total int
 }
 
-// counter is what a supervisor may offer beside Plugins.
-type counter interface {
-	Counts() (ready, total int)
+// totalOf counts the accepted plugins. The table has only those that have
+// described themselves once; the supervisor knows of the others too.
+func (r *Router) totalOf(t *table, uptime time.Duration) int {
+	if n := r.tally.Load(); n != nil && n.table == t && uptime-n.at < tallyLife {
+		return n.total
+	}
+	n := &tally{t, uptime, max(t.total, len(r.opt.Plugins.List(false)))}
+	if closed(r.Settled()) { // before that every moment may bring another one
+		r.tally.Store(n)
+	}
+	return n.total
 }
 
 func sorted(list []string) []string {

@@ -103,6 +103,7 @@ type Router struct {
 	builtins []*entry
 	status   []byte // the part of status that never changes
 	table    atomic.Pointer[table]
+	tally    atomic.Pointer[tally]
 	calls    sync.Pool // of *call
 }
 

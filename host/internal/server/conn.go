@@ -79,7 +79,7 @@ func (c *conn) release() {
 		c.file.Close()
 		c.file, c.raw = nil, nil
 	} else {
-		unix.Close(c.fd)
+		closeFD(c.fd)
 	}
 	c.fd, c.pid = -1, 0
 	c.accepted, c.readEnd, c.hasty = time.Time{}, time.Time{}, false
@@ -225,7 +225,7 @@ func readFD(fd int, p []byte) (int, error) {
 	for {
 		n, err := unix.Read(fd, p)
 		switch {
-		case err == unix.EINTR: //nolint:errorlint // package unix gives the bare errno
+		case err == unix.EINTR:
 			continue
 		case err != nil:
 			return 0, err
@@ -241,7 +241,7 @@ func writeFD(fd int, p []byte) (int, error) {
 	for {
 		n, err := unix.Write(fd, p)
 		switch {
-		case err == unix.EINTR: //nolint:errorlint // package unix gives the bare errno
+		case err == unix.EINTR:
 			continue
 		case err != nil:
 			return 0, err
@@ -251,3 +251,7 @@ func writeFD(fd int, p []byte) (int, error) {
 		return n, nil
 	}
 }
+
+// closeFD closes a client's descriptor. An error leaves nothing to do: it is
+// closed either way.
+func closeFD(fd int) { _ = unix.Close(fd) }

@@ -36,7 +36,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	finished := s.drained(ctx)
 	s.cancel()
-	if finished || s.drainedWithin(s.bounds.lastReply) {
+	if finished || s.drainedWithin(ctx, s.bounds.lastReply) {
 		return nil
 	}
 	s.mu.Lock()
@@ -44,7 +44,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	err = s.eachWaiting((*conn).cut)
 	s.mu.Unlock()
 	s.complain(err)
-	if s.drainedWithin(s.bounds.lastCut) {
+	if s.drainedWithin(ctx, s.bounds.lastCut) {
 		return nil
 	}
 	return fmt.Errorf("%d connections did not end when their calls were cancelled", s.connections.Load())
@@ -74,8 +74,9 @@ func (s *Server) drained(ctx context.Context) bool {
 	return true
 }
 
-func (s *Server) drainedWithin(d time.Duration) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
+// drainedWithin is drained for a while beyond the end of ctx.
+func (s *Server) drainedWithin(ctx context.Context, d time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
 	defer cancel()
 	return s.drained(ctx)
 }

@@ -54,7 +54,7 @@ func inherited() (*passedSocket, error) {
 	}
 	s, err := verifyInherited(fd)
 	if err != nil {
-		unix.Close(fd)
+		closeFD(fd)
 		return nil, fmt.Errorf("socket passed by systemd: %w", err)
 	}
 	return s, nil
@@ -92,7 +92,7 @@ func chooseInherited(n int, names string) (int, error) {
 	}
 	for _, fd := range sockets {
 		if fault != nil || fd != chosen {
-			unix.Close(fd)
+			closeFD(fd)
 		}
 	}
 	return chosen, fault

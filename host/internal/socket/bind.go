@@ -24,7 +24,7 @@ func bind(path string) (fd int, id inode, err error) {
 	}
 	id, err = bindFD(fd, path)
 	if err != nil {
-		unix.Close(fd)
+		closeFD(fd)
 		return -1, inode{}, err
 	}
 	return fd, id, nil
@@ -82,7 +82,7 @@ func ownSocket(path string) (fs.FileInfo, error) {
 		return nil, fmt.Errorf("%s is %s, not a socket; it is left alone: move it away or choose another path with --socket",
 			path, kindOf(info.Mode()))
 	}
-	if uid := ownerOf(info); uid != os.Geteuid() {
+	if uid := ownerOf(info); uid != geteuid() {
 		return nil, fmt.Errorf("socket %s belongs to user %d; it is left alone: choose another path with --socket", path, uid)
 	}
 	return info, nil
@@ -135,13 +135,13 @@ func knock(path string) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer unix.Close(fd)
+	defer closeFD(fd)
 	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: path}); err != nil {
 		return 0, err
 	}
 	peer, err := PeerOf(fd)
 	if err != nil {
-		return 0, nil //nolint:nilerr // somebody listens; who it is only adorns a message
+		return 0, nil // somebody listens; who it is only adorns a message
 	}
 	return peer.PID, nil
 }

@@ -20,6 +20,9 @@ func inodeOf(info fs.FileInfo) inode {
 	return inode{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // the widths differ by system
 }
 
+// geteuid is whose files are ours; tests are somebody else for a while.
+var geteuid = os.Geteuid
+
 func ownerOf(info fs.FileInfo) int {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -61,3 +64,7 @@ func retryFD(call func() (int, error)) (int, error) {
 		}
 	}
 }
+
+// closeFD closes a descriptor whose owner has no use for an error: nothing was
+// written to it that could be lost, and it is closed either way.
+func closeFD(fd int) { _ = unix.Close(fd) }

@@ -101,7 +101,7 @@ func lockFile(path string, file *os.File) (*lock, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("lock file %s is not a regular file; remove it", path)
 	}
-	if uid := ownerOf(info); uid != os.Geteuid() {
+	if uid := ownerOf(info); uid != geteuid() {
 		return nil, fmt.Errorf("lock file %s belongs to user %d; remove it or choose another socket path with --socket", path, uid)
 	}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -54,7 +54,7 @@ func Notify(state string) error {
 	if err != nil {
 		return fmt.Errorf("notify the service manager: %w", err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // the datagram is out, or its write failed
 	if err := conn.SetWriteDeadline(time.Now().Add(notifyTimeout)); err != nil {
 		return fmt.Errorf("notify the service manager: %w", err)
 	}

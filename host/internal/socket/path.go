@@ -47,7 +47,7 @@ func checkParent(path string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is not a folder; choose another socket path with --socket", dir)
 	}
-	if uid := ownerOf(info); uid != os.Geteuid() && uid != 0 {
+	if uid := ownerOf(info); uid != geteuid() && uid != 0 {
 		return fmt.Errorf("folder %s of the socket belongs to user %d, who could replace it; choose another path with --socket", dir, uid)
 	}
 	if info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
@@ -80,8 +80,8 @@ func PrivateDir(path string) error {
 	if err != nil {
 		return fmt.Errorf("private folder: %w", err)
 	}
-	if uid := ownerOf(info); uid != os.Geteuid() {
-		return fmt.Errorf("folder %s belongs to user %d, not to user %d; remove it or choose another", path, uid, os.Geteuid())
+	if uid := ownerOf(info); uid != geteuid() {
+		return fmt.Errorf("folder %s belongs to user %d, not to user %d; remove it or choose another", path, uid, geteuid())
 	}
 	if info.Mode().Perm() == 0o700 {
 		return nil
@@ -105,5 +105,5 @@ func privateDirOpenError(path string, cause error) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a folder; remove it or choose another path", path)
 	}
-	return fmt.Errorf("open private folder %s: %w; it must be a folder of mode 0700 that belongs to user %d", path, cause, os.Geteuid())
+	return fmt.Errorf("open private folder %s: %w; it must be a folder of mode 0700 that belongs to user %d", path, cause, geteuid())
 }

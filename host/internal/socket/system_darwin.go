@@ -41,7 +41,7 @@ func prepare(fd int) (int, error) {
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_NOSIGPIPE, 1)
 	}
 	if err != nil {
-		unix.Close(fd)
+		closeFD(fd)
 		return -1, err
 	}
 	return fd, nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 )
 
 func main() {
@@ -13,7 +14,9 @@ func main() {
 	if err != nil {
 		os.Exit(1)
 	}
-	if _, err := c.Write([]byte(`{"version":1,"id":"1","method":"status","params":{}}` + "\n")); err != nil {
+	// The id is as long as the CLI's, so that both move the same bytes.
+	line := `{"version":1,"id":"c` + strconv.Itoa(os.Getpid()) + `-1","method":"status","params":{}}` + "\n"
+	if _, err := c.Write([]byte(line)); err != nil {
 		os.Exit(1)
 	}
 	reply, err := io.ReadAll(c)

@@ -1,0 +1,135 @@
+package router
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vant-run/vant/host/internal/events"
+	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
+)
+
+func TestCheckEvent(t *testing.T) {
+	large := `{"a":"` + strings.Repeat("x", maxEventData-8) + `"}`
+	for _, tt := range []struct {
+		name, typ, data string
+		want            events.Entry
+		ok              bool
+	}{
+		{"plain", "tab.created", `{"tab_id":1}`, events.Entry{Type: "tab.created", Data: []byte(`{"tab_id":1}`)}, true},
+		{"no data", "tab.created", "", events.Entry{Type: "tab.created"}, true},
+		{"whitespace", "a.b", "{ \"a\" :\n1 }", events.Entry{Type: "a.b", Data: []byte(`{"a":1}`)}, true},
+		{"digits and underscores", "a_1.2_b.c", "", events.Entry{Type: "a_1.2_b.c"}, true},
+		{"longest type", "a." + strings.Repeat("b", 126), "", events.Entry{Type: "a." + strings.Repeat("b", 126)}, true},
+		{"largest data", "a.b", large, events.Entry{Type: "a.b", Data: []byte(large)}, true},
+
+		{"data too large", "a.b", large + " ", events.Entry{Type: "a.b"}, false},
+		{"array data", "a.b", "[]", events.Entry{Type: "a.b"}, false},
+		{"torn data", "a.b", `{"a":`, events.Entry{Type: "a.b"}, false},
+		{"data with invalid UTF-8", "a.b", "{\"a\":\"\xff\"}", events.Entry{Type: "a.b"}, false},
+
+		{"empty type", "", "", events.Entry{}, false},
+		{"one word", "tab", "", events.Entry{}, false},
+		{"upper case", "Tab.created", "", events.Entry{}, false},
+		{"leading digit", "1.a", "", events.Entry{}, false},
+		{"leading dot", ".a", "", events.Entry{}, false},
+		{"trailing dot", "a.", "", events.Entry{}, false},
+		{"two dots", "a..b", "", events.Entry{}, false},
+		{"space", "a.b c", "", events.Entry{}, false},
+		{"newline", "a.b\n", "", events.Entry{}, false},
+		{"too long type", "a." + strings.Repeat("b", 127), "", events.Entry{}, false},
+		{"host's", "host.stopping", "", events.Entry{}, false},
+		{"of plugins", "plugin.ready", "", events.Entry{}, false},
+		{"of methods", "methods.changed", "", events.Entry{}, false},
+		{"like the host's", "hosts.x", "", events.Entry{Type: "hosts.x"}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, fault := checkEvent(&pluginv1.Event{Type: tt.typ, Data: []byte(tt.data)})
+			if diff := cmp.Diff(tt.want, got); diff != "" || (fault == "") != tt.ok {
+				t.Errorf("fault %q; entry (-want +got):\n%s", fault, diff)
+			}
+		})
+	}
+	if entry, fault := checkEvent(nil); entry.Type != "" || fault == "" {
+		t.Errorf("nil event gave %v, %q", entry, fault)
+	}
+}
+
+// ringTypes lists what is in a ring, in order.
+func ringTypes(ring *events.Ring) []string {
+	var types []string
+	for _, e := range ring.Since(0, 4096, nil).Events {
+		types = append(types, e.Type)
+	}
+	return types
+}
+
+func TestEventsOfACallAreKeptInOrderWithoutTheBadOnes(t *testing.T) {
+	var log logged
+	opt := options()
+	opt.Log = log.logger()
+	r := New(opt)
+	d := demo(t)
+	d.invoke.(fakePlugin)["demo.null"] = func(context.Context, *pluginv1.InvokeRequest) (*pluginv1.InvokeResponse, error) {
+		return &pluginv1.InvokeResponse{Result: []byte("1"), Events: []*pluginv1.Event{
+			{Type: "a.first"}, {Type: "plugin.ready"}, {Type: "a.second", Data: []byte(`"s3cret"`)}, nil, {Type: "a.third"},
+		}}, nil
+	}
+	r.set([]source{d})
+	serve(t, r, nullLine)
+	if diff := cmp.Diff([]string{"a.first", "a.second", "a.third"}, ringTypes(opt.Events)); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	text := log.String()
+	if !strings.Contains(text, "plugin=demo dropped=2 data_dropped=1") || strings.Contains(text, "s3cret") {
+		t.Errorf("log: %s", text)
+	}
+}
+
+func TestEventsOfACallAreBounded(t *testing.T) {
+	opt := options()
+	opt.Events = events.New(4096)
+	r := New(opt)
+	d := demo(t)
+	many := make([]*pluginv1.Event, maxCallEvents+5)
+	for i := range many {
+		many[i] = &pluginv1.Event{Type: "a.b"}
+	}
+	d.invoke.(fakePlugin)["demo.null"] = func(context.Context, *pluginv1.InvokeRequest) (*pluginv1.InvokeResponse, error) {
+		return &pluginv1.InvokeResponse{Result: []byte("1"), Events: many}, nil
+	}
+	r.set([]source{d})
+	serve(t, r, nullLine)
+	if n := len(ringTypes(opt.Events)); n != maxCallEvents {
+		t.Errorf("%d events, want %d", n, maxCallEvents)
+	}
+}
+
+func TestEventsOfAFailedCallAreKept(t *testing.T) {
+	for name, resp := range map[string]*pluginv1.InvokeResponse{
+		"error":      {Error: &pluginv1.Error{Code: "not_found", Message: "m"}},
+		"not JSON":   {Result: []byte("{")},
+		"too large":  {Result: []byte(`"` + strings.Repeat("x", 100) + `"`)},
+		"no message": {Error: &pluginv1.Error{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opt := options()
+			opt.Limits.ResultBytes = 60
+			r := New(opt)
+			d := demo(t)
+			resp.Events = []*pluginv1.Event{{Type: "tab.closed"}}
+			d.invoke.(fakePlugin)["demo.null"] = func(context.Context, *pluginv1.InvokeRequest) (*pluginv1.InvokeResponse, error) {
+				return resp, nil
+			}
+			r.set([]source{d})
+			if got := serve(t, r, nullLine); !strings.Contains(got, `"ok":false`) {
+				t.Fatalf("got %s", got)
+			}
+			if diff := cmp.Diff([]string{"tab.closed"}, ringTypes(opt.Events)); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
