@@ -87,7 +87,9 @@ func TestImportsGoOneWay(t *testing.T) {
 		},
 		{
 			"only the launcher and the SDK know go-plugin",
-			func(p string) bool { return !under(p, "host/internal/launch", "sdk", "plugins/internal/faulty", "tools") },
+			func(p string) bool {
+				return !under(p, "host/internal/launch", "sdk", "plugins/internal/faulty", "tools")
+			},
 			func(i string) bool { return strings.HasPrefix(i, "github.com/hashicorp/go-plugin") },
 		},
 		{

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -133,7 +134,7 @@ func (p *Process) waitFor(d time.Duration) bool {
 func (p *Process) reap(h handle) {
 	awaitExit(h)
 	status, err := p.collect(syscall.WNOHANG)
-	if err == syscall.EAGAIN {
+	if errors.Is(err, syscall.EAGAIN) {
 		// It was waitable a moment ago; a debugger can take that back.
 		status, err = p.collect(0)
 	}

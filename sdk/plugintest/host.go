@@ -120,8 +120,12 @@ func startHost(t testing.TB, o HostOptions) (*RunningHost, error) {
 	if err := ready.SetReadDeadline(time.Now().Add(hostStart)); err != nil {
 		return nil, err
 	}
-	if said, err := io.ReadAll(ready); err != nil || string(said) != "ready\n" {
-		return nil, fmt.Errorf("the host does not serve: %v; its log:\n%s", err, h.log.text())
+	said, err := io.ReadAll(ready)
+	if err == nil && string(said) != "ready\n" {
+		err = errors.New("it ended before it was ready")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the host does not serve: %w; its log:\n%s", err, h.log.text())
 	}
 	return h, nil
 }

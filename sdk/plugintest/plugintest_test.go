@@ -37,7 +37,7 @@ func fakeHost(kind string) int {
 	}
 	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer cancel()
-	l, err := net.Listen("unix", os.Args[len(os.Args)-1])
+	l, err := net.Listen("unix", os.Args[2]) // --socket PATH --ready-fd 3
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -53,6 +53,11 @@ func fakeHost(kind string) int {
 		<-stop.Done()
 		l.Close()
 	}()
+	ready := os.NewFile(3, "ready")
+	if _, err := ready.WriteString("ready\n"); err != nil {
+		return 1
+	}
+	ready.Close()
 	for {
 		c, err := l.Accept()
 		if err != nil {

@@ -51,7 +51,6 @@ func dialOptions(d *dialer) []grpc.DialOption {
 		),
 		grpc.WithReadBufferSize(readBuffer),
 		grpc.WithWriteBufferSize(writeBuffer),
-		grpc.WithSharedWriteBuffer(true),
 		grpc.WithInitialWindowSize(streamWindow),
 		grpc.WithInitialConnWindowSize(connWindow),
 		grpc.WithDisableServiceConfig(),

@@ -82,7 +82,7 @@ func New(o Options) (*Launcher, error) {
 func checkRuntimeDir(dir string) error {
 	switch {
 	case !filepath.IsAbs(dir) || filepath.Clean(dir) != dir:
-		return fmt.Errorf("runtime folder %q: must be an absolute path without . and ..", dir)
+		return fmt.Errorf("runtime folder %q: must be an absolute path in its shortest form", dir)
 	case len(dir) > MaxRuntimeDir:
 		return fmt.Errorf("runtime folder %s: its path has %d bytes, at most %d leave room for socket names; choose a shorter one",
 			dir, len(dir), MaxRuntimeDir)

@@ -159,7 +159,6 @@ func serverOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(32 << 20), grpc.MaxSendMsgSize(64 << 20),
 		grpc.InitialWindowSize(1 << 20), grpc.InitialConnWindowSize(4 << 20),
-		grpc.SharedWriteBuffer(true),
 	}
 }
 

@@ -83,7 +83,11 @@ func setUp() (*bench, error) {
 	if b.work, err = os.MkdirTemp("", "vant-bench-"); err != nil {
 		return nil, err
 	}
-	b.closers = append(b.closers, func() { os.RemoveAll(b.work) })
+	b.closers = append(b.closers, func() {
+		if err := os.RemoveAll(b.work); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
+	})
 	if err := b.build(); err != nil {
 		return nil, err
 	}
