@@ -56,6 +56,8 @@ const (
 	eventRing = 2048
 	// requestDrain is how long requests that run may take to end at a stop.
 	requestDrain = 2 * time.Second
+	// answerTime is the least that a request has to end and be answered.
+	answerTime = 200 * time.Millisecond
 	// stopBound bounds the end of all plugins, closeBound that of logs.
 	stopBound  = 8 * time.Second
 	closeBound = time.Second
@@ -229,7 +231,8 @@ func (h *Host) shutdown(drain time.Duration, listener *socket.Listener) error {
 
 	bound := requestDrain
 	if drain >= 0 {
-		bound = drain
+		// The one who asked must still get its answer.
+		bound = max(drain, answerTime)
 	}
 	var requests error
 	var wg sync.WaitGroup

@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -120,9 +121,9 @@ func startHost(t testing.TB, o HostOptions) (*RunningHost, error) {
 	if err := ready.SetReadDeadline(time.Now().Add(hostStart)); err != nil {
 		return nil, err
 	}
-	said, err := io.ReadAll(ready)
-	if err == nil && string(said) != "ready\n" {
-		err = errors.New("it ended before it was ready")
+	said, err := bufio.NewReader(ready).ReadString('\n')
+	if err == nil && said != "ready\n" {
+		err = errors.New("it said something else than ready")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the host does not serve: %w; its log:\n%s", err, h.log.text())

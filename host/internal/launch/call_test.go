@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,6 +89,17 @@ func TestMessagesBeyondTheLimitFailTheirCallAlone(t *testing.T) {
 	}
 	if got := call(t, p, "echo", "1"); string(got.Result) != "1" {
 		t.Errorf("echo = %s", got.Result)
+	}
+}
+
+func TestBrokeredConnectionsCostTheHostNothing(t *testing.T) {
+	b := newBench(t)
+	p := b.started("good")
+	call(t, p, "echo", "1")
+	before := runtime.NumGoroutine()
+	call(t, p, "broker", "200")
+	if after := runtime.NumGoroutine(); after > before+10 {
+		t.Errorf("%d goroutines before, %d after", before, after)
 	}
 }
 

@@ -27,13 +27,15 @@ func (e *refusedError) Error() string { return e.err.Error() }
 // before it is read into memory.
 const maxMessage = envelope.MaxResultBytes + 1<<20
 
-// Sizes in bytes of what gRPC keeps for a connection. The windows let a
-// message of 1 MiB through without waiting for an update; being fixed, they
-// also spare the pings that gRPC would measure the bandwidth with.
+// Sizes in bytes of what gRPC keeps for a connection. The stream's window
+// lets a message of 1 MiB and its envelope through without waiting for an
+// update; being fixed, it also spares the pings that gRPC would measure the
+// bandwidth with. The connection's bounds what a plugin can make the host hold
+// unread.
 const (
 	readBuffer   = 32 << 10
 	writeBuffer  = 32 << 10
-	streamWindow = 1 << 20
+	streamWindow = 2 << 20
 	connWindow   = 4 << 20
 )
 

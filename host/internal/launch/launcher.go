@@ -43,6 +43,8 @@ type Options struct {
 	// Marker, in the form NAME=value, is added to every plugin's environment,
 	// so that Clear finds what a killed host left. Empty: none.
 	Marker string
+	// HostVersion is told to plugins, for information.
+	HostVersion string
 	// Log is for the launcher's own messages; nil: none.
 	Log hclog.Logger
 	// Output receives what plugins print and log, a line at a time. It may be

@@ -86,12 +86,7 @@ func (p *process) Health(ctx context.Context) error {
 }
 
 func (p *process) Describe(ctx context.Context) (*pluginv1.DescribeResponse, error) {
-	return p.DescribeAs(ctx, "")
-}
-
-// DescribeAs is Describe with the host's version told to the plugin.
-func (p *process) DescribeAs(ctx context.Context, hostVersion string) (*pluginv1.DescribeResponse, error) {
-	r, err := p.client.Describe(ctx, &pluginv1.DescribeRequest{HostVersion: hostVersion})
+	r, err := p.client.Describe(ctx, &pluginv1.DescribeRequest{HostVersion: p.s.hostVersion})
 	if err != nil {
 		return nil, p.failed(ctx, err)
 	}

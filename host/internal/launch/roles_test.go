@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"os"
@@ -33,6 +34,12 @@ func play(role string) {
 	socket := filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s")
 	switch role {
 	case "good":
+		if os.Getenv("LAUNCH_TEST_TIED") != "" {
+			go func() {
+				_, _ = io.Copy(io.Discard, os.Stdin)
+				os.Exit(0)
+			}()
+		}
 		serve()
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM)
@@ -101,7 +108,11 @@ func play(role string) {
 		c.Env = append(os.Environ(), roleVar+"=good")
 		c.Stdout, c.Stderr = os.Stdout, os.Stderr
 		if role == "child-apart" {
-			c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+			c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			// It ends with this process by the end of its standard input.
+			c.Env = append(c.Env, "LAUNCH_TEST_TIED=1")
+			_, err := c.StdinPipe()
+			must(err)
 		}
 		must(c.Start())
 		must(c.Wait())
@@ -164,8 +175,8 @@ func serverOptions() []grpc.ServerOption {
 
 type served struct{ plugin.NetRPCUnsupportedPlugin }
 
-func (*served) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
-	pluginv1.RegisterPluginServer(s, &pluginServer{})
+func (*served) GRPCServer(b *plugin.GRPCBroker, s *grpc.Server) error {
+	pluginv1.RegisterPluginServer(s, &pluginServer{broker: b})
 	return nil
 }
 
@@ -176,6 +187,7 @@ func (*served) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn)
 type pluginServer struct {
 	pluginv1.UnimplementedPluginServer
 	drained atomic.Bool
+	broker  *plugin.GRPCBroker
 }
 
 func (*pluginServer) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
@@ -242,6 +254,12 @@ func (s *pluginServer) Invoke(ctx context.Context, r *pluginv1.InvokeRequest) (*
 			for sent := 0; sent < n/2; sent += len(chunk) {
 				_, err := f.Write(chunk)
 				must(err)
+			}
+		}
+	case "broker": // offers n connections past the one that was checked
+		for i := range n {
+			if l, err := s.broker.Accept(uint32(i)); err == nil {
+				must(l.Close())
 			}
 		}
 	case "hold": // a grandchild out of the group that holds every pipe

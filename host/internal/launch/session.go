@@ -47,14 +47,16 @@ type peer interface {
 
 // session is one go-plugin client with what belongs to it.
 type session struct {
-	name   string
-	log    hclog.Logger
-	peer   peer
-	sink   *sink
-	dialer *dialer
-	client *plugin.Client
-	conn   *grpc.ClientConn // set by start
-	stdio  [2]*lineWriter
+	name string
+	log  hclog.Logger
+	// hostVersion is told to the plugin.
+	hostVersion string
+	peer        peer
+	sink        *sink
+	dialer      *dialer
+	client      *plugin.Client
+	conn        *grpc.ClientConn // set by start
+	stdio       [2]*lineWriter
 
 	once     sync.Once
 	released chan struct{}
@@ -65,7 +67,7 @@ const killWait = 300 * time.Millisecond
 
 func newSession(l *Launcher, name string, p peer, s *sink) *session {
 	ses := &session{
-		name: name, log: l.opts.Log, peer: p, sink: s,
+		name: name, log: l.opts.Log, hostVersion: l.opts.HostVersion, peer: p, sink: s,
 		dialer: &dialer{}, stdio: [2]*lineWriter{s.writer(), s.writer()},
 		released: make(chan struct{}),
 	}

@@ -276,7 +276,7 @@ func TestRuntimeDirIsChecked(t *testing.T) {
 	for _, tc := range []struct{ dir, want string }{
 		{long, fmt.Sprintf("%s: its path has 70 bytes, at most 69", long)},
 		{"relative", "absolute"},
-		{"/tmp/../tmp/x", "without"},
+		{"/tmp/../tmp/x", "shortest form"},
 		{"/tmp/a|b", "must not contain"},
 		{file, "not a directory"},
 	} {

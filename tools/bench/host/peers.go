@@ -87,7 +87,7 @@ type host struct {
 	socket string
 	env    []string
 	begun  time.Time
-	done   chan error
+	done   chan struct{} // closed when it has ended
 }
 
 // launch starts a host with the four echo plugins and does not wait.
@@ -109,8 +109,11 @@ func (b *bench) launch(name string) (*host, error) {
 	if err := h.cmd.Start(); err != nil {
 		return nil, err
 	}
-	h.done = make(chan error, 1)
-	go func() { h.done <- h.cmd.Wait() }()
+	h.done = make(chan struct{})
+	go func() {
+		defer close(h.done)
+		_ = h.cmd.Wait() // a host that fails shows in the rows
+	}()
 	return h, nil
 }
 
