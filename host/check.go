@@ -91,7 +91,7 @@ func newCheck(o Options, work string) (*Host, error) {
 		return nil, err
 	}
 	h.logs = observe.NewLogs(observe.Options{})
-	if h.launcher, err = launch.New(launch.Options{RuntimeDir: h.paths.runtime, Log: h.log}); err != nil {
+	if h.launcher, err = launch.New(launch.Options{RuntimeDir: h.paths.runtime, HostVersion: release.Version(), Log: h.log}); err != nil {
 		return nil, err
 	}
 	h.supervisor = supervise.New(supervise.Options{

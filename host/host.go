@@ -165,7 +165,7 @@ func (h *Host) open() error {
 	rotation := observe.Rotation{MaxSizeMB: cfg.Log.MaxSizeMB, MaxFiles: cfg.Log.MaxFiles}
 	h.logs = observe.NewLogs(observe.Options{Dir: h.paths.logs, Rotation: rotation, Level: level})
 	if h.launcher, err = launch.New(launch.Options{
-		RuntimeDir: h.paths.runtime, Marker: marker + "=" + h.paths.id, Log: h.log.Named("launch"),
+		RuntimeDir: h.paths.runtime, Marker: marker + "=" + h.paths.id, HostVersion: release.Version(), Log: h.log.Named("launch"),
 		Output:  func(plugin string, l launch.LogLine) { h.logs.Append(plugin, l.Time, l.Level, l.Text) },
 		Dropped: h.logs.Drop,
 	}); err != nil {

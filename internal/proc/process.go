@@ -125,6 +125,12 @@ func (p *Process) waitFor(d time.Duration) bool {
 	case <-p.done:
 		return true
 	case <-t.C:
+	}
+	// On a busy machine both may have come.
+	select {
+	case <-p.done:
+		return true
+	default:
 		return false
 	}
 }
@@ -133,10 +139,12 @@ func (p *Process) waitFor(d time.Duration) bool {
 // left of the group, and only then frees the number.
 func (p *Process) reap(h handle) {
 	awaitExit(h)
-	status, err := p.collect(syscall.WNOHANG)
-	if errors.Is(err, syscall.EAGAIN) {
+	status, err := p.collect()
+	for delay := time.Millisecond; errors.Is(err, syscall.EAGAIN); delay = min(2*delay, 50*time.Millisecond) {
 		// It was waitable a moment ago; a debugger can take that back.
-		status, err = p.collect(0)
+		time.Sleep(delay)
+		awaitExit(bare(p.id.Pid))
+		status, err = p.collect()
 	}
 	p.exit = Exit{Code: -1, Time: time.Now()}
 	switch {
@@ -150,16 +158,14 @@ func (p *Process) reap(h handle) {
 	close(p.done)
 }
 
-func (p *Process) collect(options int) (syscall.WaitStatus, error) {
-	if options&syscall.WNOHANG == 0 {
-		awaitExit(bare(p.id.Pid))
-	}
+// collect does not wait: it is EAGAIN if the leader cannot be reaped yet.
+func (p *Process) collect() (syscall.WaitStatus, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_ = syscall.Kill(-p.id.Pid, syscall.SIGKILL)
 	var status syscall.WaitStatus
 	for {
-		pid, err := syscall.Wait4(p.id.Pid, &status, options, nil)
+		pid, err := syscall.Wait4(p.id.Pid, &status, syscall.WNOHANG, nil)
 		switch {
 		case err == syscall.EINTR:
 			continue

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,5 +126,39 @@ func TestAnInvokeAllocatesNoMoreThanGRPCDoes(t *testing.T) {
 	// The transport's goroutines allocate by their own clock: one is noise.
 	if through > direct+1 {
 		t.Errorf("%v allocations through Process, %v direct", through, direct)
+	}
+}
+
+func TestCancelledCallsLeaveNothing(t *testing.T) {
+	b := newBench(t)
+	p := b.started("good")
+	call(t, p, "echo", "1")
+	before := runtime.NumGoroutine()
+	const workers, each = 20, 500
+	var cancelled atomic.Int64
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for range each {
+				ctx, cancel := context.WithCancel(context.Background())
+				go cancel() // before, while or after the plugin answers
+				_, err := p.Invoke(ctx, &pluginv1.InvokeRequest{Method: "echo", Params: []byte("1")})
+				switch status.Code(err) {
+				case codes.OK:
+				case codes.Canceled:
+					cancelled.Add(1)
+				default:
+					t.Errorf("err = %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if cancelled.Load() == 0 {
+		t.Error("no call was cancelled")
+	}
+	settles(t, "goroutines are left", func() bool { return runtime.NumGoroutine() <= before })
+	if got := string(call(t, p, "echo", "2").Result); got != "2" {
+		t.Errorf("echo = %s", got)
 	}
 }

@@ -26,11 +26,7 @@ func (p *process) Link(ctx context.Context, h supervise.LinkHandler) error {
 	if err != nil {
 		return p.linkEnd(ctx, err)
 	}
-	l := &link{
-		ctx: inner, handler: h,
-		results: make(chan *pluginv1.CallResult, maxLinkCalls),
-		calls:   map[uint64]context.CancelFunc{},
-	}
+	l := newLink(inner, h)
 	err = l.receive(stream)
 	cancel()
 	l.running.Wait()
@@ -55,13 +51,28 @@ func (p *process) linkEnd(ctx context.Context, err error) error {
 type link struct {
 	ctx     context.Context
 	handler supervise.LinkHandler
-	results chan *pluginv1.CallResult
+	results chan answer
 	running sync.WaitGroup
 	sending bool  // receive's own
 	sendErr error // the sender's own; read when all have ended
 
 	mu    sync.Mutex
 	calls map[uint64]context.CancelFunc // guarded by mu
+}
+
+// answer is a result on its way. A call keeps its place until the sender takes
+// its answer: a plugin that reads nothing must not gather finished calls here.
+type answer struct {
+	result *pluginv1.CallResult
+	placed bool // the call has a place
+}
+
+func newLink(ctx context.Context, h supervise.LinkHandler) *link {
+	return &link{
+		ctx: ctx, handler: h,
+		results: make(chan answer, maxLinkCalls),
+		calls:   map[uint64]context.CancelFunc{},
+	}
 }
 
 type linkStream interface {
@@ -103,14 +114,13 @@ func (l *link) begin(call *pluginv1.Call) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	if refusal := l.enter(call.Id, cancel); refusal != nil {
 		cancel()
-		l.answer(&pluginv1.CallResult{Id: call.Id, Error: refusal})
+		l.answer(answer{result: &pluginv1.CallResult{Id: call.Id, Error: refusal}})
 		return
 	}
 	l.running.Add(1)
 	go func() {
 		defer l.running.Done()
 		r := l.handler.Call(ctx, call)
-		l.leave(call.Id)
 		cancel()
 		if r == nil {
 			r = &pluginv1.CallResult{Error: &pluginv1.Error{
@@ -118,7 +128,7 @@ func (l *link) begin(call *pluginv1.Call) {
 			}}
 		}
 		r.Id = call.Id
-		l.answer(r)
+		l.answer(answer{result: r, placed: true})
 	}()
 }
 
@@ -158,9 +168,9 @@ func (l *link) cancel(id uint64) {
 
 // answer queues a result. A plugin that reads no results is not read from
 // either, once the queue is full.
-func (l *link) answer(r *pluginv1.CallResult) {
+func (l *link) answer(a answer) {
 	select {
-	case l.results <- r:
+	case l.results <- a:
 	case <-l.ctx.Done():
 	}
 }
@@ -170,7 +180,12 @@ func (l *link) send(stream linkStream) {
 	defer l.running.Done()
 	for {
 		select {
-		case r := <-l.results:
+		case a := <-l.results:
+			r := a.result
+			if a.placed {
+				// Before it is sent: the plugin may call again at once.
+				l.leave(r.Id)
+			}
 			err := stream.Send(&pluginv1.LinkRequest{Message: &pluginv1.LinkRequest_CallResult{CallResult: r}})
 			if err != nil && status.Code(err) == codes.ResourceExhausted {
 				// Too large for a message; its caller must hear of it.

@@ -3,10 +3,13 @@ package launch
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -139,4 +142,47 @@ func TestLinkEndsWithTheProcess(t *testing.T) {
 	case <-time.After(time.Second):
 		t.Fatal("Link does not end")
 	}
+}
+
+// deafStream makes calls without end and never reads an answer.
+type deafStream struct {
+	ctx  context.Context
+	next uint64
+}
+
+func (s *deafStream) Recv() (*pluginv1.LinkResponse, error) {
+	if s.ctx.Err() != nil || s.next == 100_000 {
+		return nil, io.EOF
+	}
+	s.next++
+	return &pluginv1.LinkResponse{Message: &pluginv1.LinkResponse_Call{Call: &pluginv1.Call{Id: s.next}}}, nil
+}
+
+func (s *deafStream) Send(*pluginv1.LinkRequest) error {
+	<-s.ctx.Done()
+	return s.ctx.Err()
+}
+
+func TestAPluginThatReadsNoAnswersIsNotServedWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var called atomic.Int64
+		l := newLink(ctx, handler{call: func(context.Context, *pluginv1.Call) *pluginv1.CallResult {
+			called.Add(1)
+			return &pluginv1.CallResult{}
+		}})
+		s := &deafStream{ctx: ctx}
+		go func() { _ = l.receive(s) }()
+		synctest.Wait()
+		// One answer more is in the sender's hands.
+		if n := called.Load(); n < maxLinkCalls || n > maxLinkCalls+1 {
+			t.Errorf("%d calls were served, want about %d", n, maxLinkCalls)
+		}
+		if s.next > 2*maxLinkCalls+2 {
+			t.Errorf("%d calls were taken", s.next)
+		}
+		cancel()
+		synctest.Wait()
+		l.running.Wait()
+	})
 }

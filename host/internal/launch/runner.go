@@ -254,6 +254,10 @@ func (r *procRunner) abort(cause error, after time.Duration) error {
 	what := "no handshake"
 	select {
 	case <-r.ready:
+		if r.failure != nil {
+			// It had failed already, and says more than that time is up.
+			return r.failure
+		}
 		what = "the plugin's socket did not answer"
 	default:
 	}
