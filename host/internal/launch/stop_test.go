@@ -2,8 +2,11 @@ package launch
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,10 +56,35 @@ func TestStopIsBoundedWhateverTheProcessDoes(t *testing.T) {
 	}
 }
 
+// stopped stops the process. A thread that runs at that moment goes on for a
+// little, so it waits for each of them where threads can be seen.
 func stopped(p supervise.Process) {
 	if err := syscall.Kill(p.Pid(), syscall.SIGSTOP); err != nil {
 		panic(err)
 	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(5 * time.Second); ; <-tick.C {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.Pid()))
+		if err != nil {
+			panic(err)
+		}
+		if !slices.ContainsFunc(threads, runs) {
+			return
+		}
+		if time.Now().After(deadline) {
+			panic(fmt.Sprintf("process %d does not stop", p.Pid()))
+		}
+	}
+}
+
+// runs reads the state that follows the name, which is in parentheses.
+func runs(stat string) bool {
+	b, err := os.ReadFile(stat)
+	if err != nil {
+		return false // the thread has ended
+	}
+	return !strings.HasPrefix(string(b[strings.LastIndexByte(string(b), ')')+1:]), " T")
 }
 
 func TestAGrandchildThatHoldsThePipesHoldsNothingUp(t *testing.T) {
