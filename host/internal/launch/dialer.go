@@ -33,8 +33,8 @@ const maxMessage = envelope.MaxResultBytes + 1<<20
 // bandwidth with. The connection's bounds what a plugin can make the host hold
 // unread.
 const (
-	readBuffer   = 32 << 10
-	writeBuffer  = 32 << 10
+	readBuffer   = 16 << 10
+	writeBuffer  = 16 << 10
 	streamWindow = 2 << 20
 	connWindow   = 4 << 20
 )
