@@ -265,7 +265,7 @@ func TestPluginCommands(t *testing.T) {
 		{"info nope", "plugins.info", `{"name":"nope"}`, clienttest.Failure("not_found", "no plugin nope"), outcome{"", "vant plugin info: not_found: no plugin nope\n", 1}},
 		{"restart browser", "plugins.restart", `{"name":"browser"}`, clienttest.Result(`{"generation":4}`), outcome{"browser serves as generation 4\n", "", 0}},
 		{"restart browser --now", "plugins.restart", `{"name":"browser","now":true}`, clienttest.Result(`{"generation":5}`), outcome{"browser serves as generation 5\n", "", 0}},
-		{"reset browser", "plugins.reset", `{"name":"browser"}`, clienttest.Result(`true`), outcome{"the plugin is starting again\n", "", 0}},
+		{"reset browser", "plugins.reset", `{"name":"browser"}`, clienttest.Result(`true`), outcome{"the plugin is reset: its failures are forgotten\n", "", 0}},
 		{"rescan", "plugins.rescan", `{}`, clienttest.Result(`{"started":["net"],"replaced":[],"removed":[],"refused":[{"file":"/p/x","reason":"r"}]}`),
 			outcome{"started:\n  - net\nreplaced: none\nremoved: none\nrefused:\n  -\n    file: /p/x\n    reason: r\n", "", 0}},
 		{"lock", "plugins.lock", `{}`, clienttest.Result(`{"file":"/c/plugins.lock","plugins":[{"name":"a","sha256":"00"}]}`),

@@ -172,19 +172,19 @@ func TestEnvironmentIsAnAllowList(t *testing.T) {
 
 func TestRefusalsSayWhy(t *testing.T) {
 	tests := []struct{ mode, state, reason string }{
-		{"banner", "failed", "handshake"},
-		{"garbage-handshake", "failed", "a|b|c|d"},
+		{"banner", "refused", "handshake"},
+		{"garbage-handshake", "refused", "a|b|c|d"},
 		{"exit-early", "", "exit status 3"},
-		{"wrong-version", "failed", "99"},
-		{"liar-tcp", "failed", "tcp"},
-		{"liar-socket", "failed", "socket"},
+		{"wrong-version", "refused", "99"},
+		{"liar-tcp", "refused", "tcp"},
+		{"liar-socket", "refused", "socket"},
 		{"no-health", "", "health"},
 		{"hang-describe", "", "describe"},
-		{"big-describe", "failed", "describe"},
-		{"bad-names", "failed", "describe"},
-		{"claims-builtin", "failed", "status"},
-		{"wrong-name", "failed", "name"},
-		{"bad-schema", "failed", "schema"},
+		{"big-describe", "refused", "describe"},
+		{"bad-names", "refused", "describe"},
+		{"claims-builtin", "refused", "status"},
+		{"wrong-name", "refused", "name"},
+		{"bad-schema", "refused", "schema"},
 		{"fail-configure", "", "configure"},
 	}
 	var o plugintest.HostOptions
@@ -200,6 +200,16 @@ func TestRefusalsSayWhy(t *testing.T) {
 		t.Errorf("the good plugin: %v", err)
 	}
 	rows := plugins(t, h)
+	accepted := 0
+	for _, row := range rows {
+		if row.State != "refused" {
+			accepted++
+		}
+	}
+	var status struct{ Plugins struct{ Total int } }
+	if err := h.Call(within(t, 10*time.Second), "status", nil, &status); err != nil || status.Plugins.Total != accepted {
+		t.Errorf("status counts %d plugins, %v; %d are accepted", status.Plugins.Total, err, accepted)
+	}
 	liars, err := filepath.Glob(filepath.Join(h.Dir, "tmp", "liar*"))
 	if err != nil || len(liars) == 0 {
 		t.Errorf("the liar's own folder: %v, %v", liars, err)

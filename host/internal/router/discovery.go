@@ -36,7 +36,7 @@ func (r *Router) statusOf(_ context.Context, c *call) ([]byte, error) {
 	b = append(b, `,"plugins":{"ready":`...)
 	b = strconv.AppendInt(b, int64(c.table.ready), 10)
 	b = append(b, `,"total":`...)
-	b = strconv.AppendInt(b, int64(r.totalOf(c.table, uptime)), 10)
+	b = strconv.AppendInt(b, int64(max(c.table.ready, r.opt.Plugins.Accepted())), 10)
 	c.buf = append(b, '}', '}')
 	return c.buf, nil
 }
@@ -124,30 +124,6 @@ func (r *Router) capabilities(plugins []source) []byte {
 		b = append(b, '}')
 	}
 	return append(b, ']', '}')
-}
-
-// tallyLife is how long a count of plugins stands when no table has come
-// since: making the list costs more than all the rest of status.
-const tallyLife = 250 * time.Millisecond
-
-// tally is how many plugins there are, the ones without methods included.
-type tally struct {
-	table *table
-	at    time.Duration // of the host's life
-	total int
-}
-
-// totalOf counts the accepted plugins. The table has only those that have
-// described themselves once; the supervisor knows of the others too.
-func (r *Router) totalOf(t *table, uptime time.Duration) int {
-	if n := r.tally.Load(); n != nil && n.table == t && uptime-n.at < tallyLife {
-		return n.total
-	}
-	n := &tally{t, uptime, max(t.total, len(r.opt.Plugins.List(false)))}
-	if closed(r.Settled()) { // before that every moment may bring another one
-		r.tally.Store(n)
-	}
-	return n.total
 }
 
 func sorted(list []string) []string {

@@ -178,6 +178,8 @@ func newFakeSupervisor() *fakeSupervisor {
 	return f
 }
 
+func (f *fakeSupervisor) Accepted() int { return len(f.List(false)) }
+
 func (f *fakeSupervisor) List(all bool) []supervise.Status {
 	rows := slices.Clone(f.rows)
 	if all {

@@ -88,6 +88,8 @@ type Plugins interface {
 	// List gives the accepted plugins sorted by name, with all the refused
 	// files too.
 	List(all bool) []supervise.Status
+	// Accepted counts the plugins that List gives without all. It is cheap.
+	Accepted() int
 	Info(name string) (supervise.Info, bool)
 	// Restart returns when the new generation serves.
 	Restart(ctx context.Context, name string, now bool) (generation uint64, err error)
@@ -103,7 +105,6 @@ type Router struct {
 	builtins []*entry
 	status   []byte // the part of status that never changes
 	table    atomic.Pointer[table]
-	tally    atomic.Pointer[tally]
 	calls    sync.Pool // of *call
 }
 

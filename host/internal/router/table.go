@@ -36,7 +36,7 @@ type table struct {
 	describe     []byte
 	capabilities []byte
 	versionTail  []byte // the part of version that follows "native"
-	ready, total int    // registered plugins
+	ready        int    // plugins that serve
 	replaced     chan struct{}
 }
 
@@ -65,7 +65,6 @@ func (r *Router) build(list []source) *table {
 	slices.SortStableFunc(list, func(a, b source) int { return strings.Compare(a.set.Name, b.set.Name) })
 	t := &table{
 		entries:  make(map[string]*entry),
-		total:    len(list),
 		replaced: make(chan struct{}),
 	}
 	for _, e := range r.builtins {

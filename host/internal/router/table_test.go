@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,34 +111,27 @@ func TestTableOfUnusualPlugins(t *testing.T) {
 
 func TestStatusCountsPluginsWithoutMethods(t *testing.T) {
 	type status struct{ Plugins struct{ Ready, Total int } }
-	synctest.Test(t, func(t *testing.T) {
-		opt := options()
-		sup := newFakeSupervisor()
-		sup.settled = make(chan struct{})
-		opt.Plugins = sup
-		r := New(opt)
-		want := func(ready, total int) {
-			t.Helper()
-			var s status
-			s.Plugins.Ready, s.Plugins.Total = ready, total
-			if diff := cmp.Diff(s, resultOf[status](t, r, "status", "")); diff != "" {
-				t.Errorf("status (-want +got):\n%s", diff)
-			}
+	opt := options()
+	sup := newFakeSupervisor()
+	opt.Plugins = sup
+	r := New(opt)
+	want := func(ready, total int) {
+		t.Helper()
+		var s status
+		s.Plugins.Ready, s.Plugins.Total = ready, total
+		if diff := cmp.Diff(s, resultOf[status](t, r, "status", "")); diff != "" {
+			t.Errorf("status (-want +got):\n%s", diff)
 		}
-		want(0, 2) // both start and have not described themselves
-		sup.rows = append(sup.rows, supervise.Status{Name: "late", State: supervise.Starting})
-		want(0, 3)
-		r.set([]source{demo(t), gone(t)})
-		want(1, 3)
-		close(sup.settled)
-		want(1, 3)
-		sup.rows = append(sup.rows, supervise.Status{Name: "later", State: supervise.Starting})
-		r.set([]source{demo(t)}) // a new table is counted anew at once
-		want(1, 4)
-		sup.rows = sup.rows[:2]
-		time.Sleep(tallyLife)
-		want(1, 2)
-	})
+	}
+	want(0, 2) // both start and have not described themselves
+	sup.rows = append(sup.rows, supervise.Status{Name: "late", State: supervise.Starting})
+	want(0, 3)
+	r.set([]source{demo(t), gone(t)})
+	want(1, 3)
+	sup.rows = sup.rows[:2]
+	want(1, 2)
+	sup.rows = nil // a table that is a moment older than the list
+	want(1, 1)
 }
 
 // What describe says of the built-ins must be true of them.

@@ -252,10 +252,15 @@ func (m *machine) started(r outcome) {
 // failed deals with a start that came to nothing.
 func (m *machine) failed(a *attempt, r outcome) {
 	reason := clip(r.err.Error(), reasonBytes)
-	next, wait := Failed, time.Duration(0)
+	// A file that cannot be a plugin here is refused until it changes; one that
+	// only its configuration keeps from running has failed.
+	next, wait := Refused, time.Duration(0)
+	lostClaim := r.err.Step == "claim"
 	switch {
-	case r.err.Step == "claim":
-		next, reason = Refused, clip(r.err.Err.Error(), reasonBytes)
+	case lostClaim:
+		reason = clip(r.err.Err.Error(), reasonBytes)
+	case r.err.Permanent && r.err.Step == "configure":
+		next = Failed
 	case !r.err.Permanent:
 		var quarantine bool
 		if wait, quarantine = m.history.fail(time.Now()); quarantine {
@@ -275,7 +280,7 @@ func (m *machine) failed(a *attempt, r outcome) {
 	m.s.mu.Lock()
 	m.p.addExit(r.exit)
 	m.s.mu.Unlock()
-	m.claimFailed(next == Refused, r.set)
+	m.claimFailed(lostClaim, r.set)
 	if m.cur != nil {
 		m.behind("the new generation did not start: " + reason)
 	} else {

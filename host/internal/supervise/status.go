@@ -77,6 +77,19 @@ func (s *Supervisor) List(all bool) []Status {
 	return list
 }
 
+// Accepted counts the plugins that List gives without all.
+func (s *Supervisor) Accepted() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, p := range s.plugins {
+		if p.state != Refused {
+			n++
+		}
+	}
+	return n
+}
+
 // Info gives all there is to know about one plugin. A refused file is found by
 // its name when no plugin has that name.
 func (s *Supervisor) Info(name string) (Info, bool) {

@@ -68,7 +68,7 @@ func (a *app) plugin() *cobra.Command {
 		list,
 		a.onPlugin("info", "plugins.info", "Show all that the host knows of a plugin", a.fields),
 		restart,
-		a.onPlugin("reset", "plugins.reset", "Start a plugin again that failed or is in quarantine", a.done("is starting again")),
+		a.onPlugin("reset", "plugins.reset", "Start a plugin again that failed or is in quarantine", a.done("is reset: its failures are forgotten")),
 		logs,
 		a.onHost("rescan", "plugins.rescan", "Look at the plugin folders now", a.fields),
 		a.onHost("lock", "plugins.lock", "Pin the plugins that run, by writing plugins.lock", a.fields),
