@@ -2,17 +2,13 @@ package router
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/vant-run/vant/host/internal/events"
-	"github.com/vant-run/vant/internal/wire"
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
 
 const (
-	maxEventData   = 64 << 10
-	maxEventType   = 128
 	maxCallEvents  = 1024 // of one answer; the ring holds little more
 	maxThemeHints  = 64 << 10
 	maxEventsLimit = 1024
@@ -35,7 +31,7 @@ func (r *Router) publish(plugin string, list []*pluginv1.Event) {
 			reason = "too many events in one answer"
 			break
 		}
-		entry, fault := checkEvent(ev)
+		entry, fault := events.FromPlugin(ev.GetType(), ev.GetData())
 		switch {
 		case fault != "" && entry.Type == "":
 			dropped++
@@ -54,65 +50,6 @@ func (r *Router) publish(plugin string, list []*pluginv1.Event) {
 	}
 }
 
-// checkEvent says what of a plugin's event goes into the ring: all of it; its
-// type alone, when the data is not a JSON object of at most 64 KiB; or nothing
-// (an entry without type), when the type is not a dotted name or is the
-// host's. The fault is "" or says why.
-func checkEvent(ev *pluginv1.Event) (entry events.Entry, fault string) {
-	typ, data := ev.GetType(), ev.GetData()
-	switch {
-	case !eventType(typ):
-		return events.Entry{}, "the type is not a dotted name of at most 128 bytes"
-	case hostEvent(typ):
-		return events.Entry{}, "the type is one of the host's own"
-	case len(data) == 0:
-		return events.Entry{Type: typ}, ""
-	case len(data) > maxEventData:
-		return events.Entry{Type: typ}, "the data is larger than 64 KiB"
-	}
-	data, ok := object(data)
-	if !ok {
-		return events.Entry{Type: typ}, "the data is not a JSON object"
-	}
-	return events.Entry{Type: typ, Data: data}, ""
-}
-
-// eventType is ^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$.
-func eventType(s string) bool {
-	if len(s) > maxEventType || s == "" || s[0] < 'a' || s[0] > 'z' {
-		return false
-	}
-	dots := 0
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '_':
-		case c == '.' && s[i-1] != '.':
-			dots++
-		default:
-			return false
-		}
-	}
-	return dots > 0 && s[len(s)-1] != '.'
-}
-
-func hostEvent(typ string) bool {
-	first, _, _ := strings.Cut(typ, ".")
-	return first == hostName || first == "plugin" || first == "methods"
-}
-
-// object gives a JSON object without insignificant whitespace; false when data
-// is none.
-func object(data []byte) ([]byte, bool) {
-	compact, err := wire.Valid(data)
-	if err != nil {
-		return nil, false
-	}
-	if !compact {
-		data = wire.AppendCompact(nil, data)
-	}
-	return data, data[0] == '{'
-}
-
 // hints gives the presentation hints of an answer; nil when there are none
 // that can be used. They are decoration: without them the answer stands.
 func (r *Router) hints(e *entry, theme []byte) []byte {
@@ -120,7 +57,7 @@ func (r *Router) hints(e *entry, theme []byte) []byte {
 		return nil
 	}
 	if len(theme) <= maxThemeHints {
-		if out, ok := object(theme); ok {
+		if out, ok := events.Object(theme); ok {
 			return out
 		}
 	}

@@ -11,52 +11,6 @@ import (
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
 
-func TestCheckEvent(t *testing.T) {
-	large := `{"a":"` + strings.Repeat("x", maxEventData-8) + `"}`
-	for _, tt := range []struct {
-		name, typ, data string
-		want            events.Entry
-		ok              bool
-	}{
-		{"plain", "tab.created", `{"tab_id":1}`, events.Entry{Type: "tab.created", Data: []byte(`{"tab_id":1}`)}, true},
-		{"no data", "tab.created", "", events.Entry{Type: "tab.created"}, true},
-		{"whitespace", "a.b", "{ \"a\" :\n1 }", events.Entry{Type: "a.b", Data: []byte(`{"a":1}`)}, true},
-		{"digits and underscores", "a_1.2_b.c", "", events.Entry{Type: "a_1.2_b.c"}, true},
-		{"longest type", "a." + strings.Repeat("b", 126), "", events.Entry{Type: "a." + strings.Repeat("b", 126)}, true},
-		{"largest data", "a.b", large, events.Entry{Type: "a.b", Data: []byte(large)}, true},
-
-		{"data too large", "a.b", large + " ", events.Entry{Type: "a.b"}, false},
-		{"array data", "a.b", "[]", events.Entry{Type: "a.b"}, false},
-		{"torn data", "a.b", `{"a":`, events.Entry{Type: "a.b"}, false},
-		{"data with invalid UTF-8", "a.b", "{\"a\":\"\xff\"}", events.Entry{Type: "a.b"}, false},
-
-		{"empty type", "", "", events.Entry{}, false},
-		{"one word", "tab", "", events.Entry{}, false},
-		{"upper case", "Tab.created", "", events.Entry{}, false},
-		{"leading digit", "1.a", "", events.Entry{}, false},
-		{"leading dot", ".a", "", events.Entry{}, false},
-		{"trailing dot", "a.", "", events.Entry{}, false},
-		{"two dots", "a..b", "", events.Entry{}, false},
-		{"space", "a.b c", "", events.Entry{}, false},
-		{"newline", "a.b\n", "", events.Entry{}, false},
-		{"too long type", "a." + strings.Repeat("b", 127), "", events.Entry{}, false},
-		{"host's", "host.stopping", "", events.Entry{}, false},
-		{"of plugins", "plugin.ready", "", events.Entry{}, false},
-		{"of methods", "methods.changed", "", events.Entry{}, false},
-		{"like the host's", "hosts.x", "", events.Entry{Type: "hosts.x"}, true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got, fault := checkEvent(&pluginv1.Event{Type: tt.typ, Data: []byte(tt.data)})
-			if diff := cmp.Diff(tt.want, got); diff != "" || (fault == "") != tt.ok {
-				t.Errorf("fault %q; entry (-want +got):\n%s", fault, diff)
-			}
-		})
-	}
-	if entry, fault := checkEvent(nil); entry.Type != "" || fault == "" {
-		t.Errorf("nil event gave %v, %q", entry, fault)
-	}
-}
-
 // ringTypes lists what is in a ring, in order.
 func ringTypes(ring *events.Ring) []string {
 	var types []string

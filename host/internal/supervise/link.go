@@ -1,14 +1,11 @@
 package supervise
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"regexp"
-	"strings"
 	"time"
 
-	"github.com/vant-run/vant/internal/wire"
+	"github.com/vant-run/vant/host/internal/events"
 	"github.com/vant-run/vant/proto/envelope"
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
@@ -51,54 +48,18 @@ func (g *generation) link() {
 
 type linkHandler struct{ g *generation }
 
-// maxEventBytes bounds the data of one event: the ring keeps thousands.
-const maxEventBytes = 64 << 10
-
-var eventType = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$`)
-
-// Event publishes what a plugin says, if it may say it. What it may not is
-// dropped and counted; the first of each generation is logged.
+// Event publishes what a plugin says, as far as it may say it. What may not
+// be said is counted; the first of each generation is logged.
 func (h linkHandler) Event(ev *pluginv1.Event) {
 	p := h.g.p
-	data, fault := eventText(ev)
-	if fault == "" {
-		p.s.opts.Emit(ev.GetType(), data)
-		return
+	entry, fault := events.FromPlugin(ev.GetType(), ev.GetData())
+	if entry.Type != "" {
+		p.s.opts.Emit(entry.Type, entry.Data)
 	}
-	if p.eventDrops.Add(1) == 1 {
-		p.log.Warn("event of plugin dropped; more are only counted", "generation", h.g.number,
+	if fault != "" && p.eventDrops.Add(1) == 1 {
+		p.log.Warn("event of plugin dropped, or its data; more are only counted", "generation", h.g.number,
 			"type", clip(ev.GetType(), 64), "fault", fault)
 	}
-}
-
-// eventText gives an event's data as one JSON object, or what is wrong.
-func eventText(ev *pluginv1.Event) (data []byte, fault string) {
-	typ := ev.GetType()
-	if len(typ) > 128 || !eventType.MatchString(typ) {
-		return nil, "its type is not dotted lower-case words"
-	}
-	for _, own := range []string{"host.", "plugin.", "methods."} {
-		if strings.HasPrefix(typ, own) {
-			return nil, "its type is the host's own"
-		}
-	}
-	data = bytes.TrimSpace(ev.GetData())
-	switch {
-	case len(data) == 0:
-		return []byte("{}"), ""
-	case len(data) > maxEventBytes:
-		return nil, "its data is over 64 KiB"
-	case data[0] != '{':
-		return nil, "its data is not a JSON object"
-	}
-	compact, err := wire.Valid(data)
-	if err != nil {
-		return nil, "its data is not valid JSON"
-	}
-	if !compact {
-		data = wire.AppendCompact(make([]byte, 0, len(data)), data)
-	}
-	return data, ""
 }
 
 // Call runs a method for the plugin, one deeper than the call on whose behalf

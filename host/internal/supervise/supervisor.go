@@ -35,7 +35,8 @@ type Options struct {
 	HostVersion string
 	// Order is the config's plugins.order: earlier names win claims.
 	Order []string
-	// Emit publishes an event; data is a JSON object. It must not block.
+	// Emit publishes an event; data is a JSON object or nil for an
+	// empty one. It must not block.
 	Emit func(typ string, data []byte)
 	// Call runs a method for a plugin (package router).
 	Call func(ctx context.Context, from Origin, call *pluginv1.Call) *pluginv1.CallResult
