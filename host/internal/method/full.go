@@ -28,6 +28,9 @@ func full(raw []byte) (check func(value []byte) *wire.Violation, err error) {
 	if bad := bigNumber(doc, nil); bad != nil {
 		return nil, fmt.Errorf("the schema cannot be compiled: %w", bad)
 	}
+	if err := bounded(doc); err != nil {
+		return nil, fmt.Errorf("the schema cannot be bounded: %w", err)
+	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})

@@ -31,11 +31,12 @@ func main() {
 	case "bare-plugin":
 		bareplugin.Serve()
 	}
-	b, err := setUp()
-	if err != nil {
+	b := &bench{}
+	defer b.close()
+	if err := b.setUp(); err != nil {
+		b.close()
 		fail(err)
 	}
-	defer b.close()
 	fmt.Printf("%s %s, %d CPUs, %d rounds a row, rounds in turn: bare echo, bare unary, ours (the order turns each round)\n\n", runtime.Version(), runtime.GOARCH, runtime.NumCPU(), *rounds)
 	for _, row := range []struct {
 		name string
@@ -65,7 +66,7 @@ func fail(err error) {
 
 // bench holds what runs while rows are measured.
 type bench struct {
-	root, work  string
+	work        string
 	vant, vantd string
 	minimal     string
 	host        *host
@@ -74,14 +75,16 @@ type bench struct {
 	closers     []func()
 }
 
-func setUp() (*bench, error) {
+// setUp starts what the rows need. Whether or not it succeeds, close ends what
+// it started.
+func (b *bench) setUp() error {
 	root, err := os.Getwd()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	b := &bench{root: root, vant: filepath.Join(root, "bin/vant"), vantd: filepath.Join(root, "bin/vantd")}
+	b.vant, b.vantd = filepath.Join(root, "bin/vant"), filepath.Join(root, "bin/vantd")
 	if b.work, err = os.MkdirTemp("", "vant-bench-"); err != nil {
-		return nil, err
+		return err
 	}
 	b.closers = append(b.closers, func() {
 		if err := os.RemoveAll(b.work); err != nil {
@@ -89,17 +92,17 @@ func setUp() (*bench, error) {
 		}
 	})
 	if err := b.build(); err != nil {
-		return nil, err
+		return err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b.echo = filepath.Join(b.work, "echo.sock")
 	server := exec.Command(self, "bare-echo", b.echo)
 	server.Stderr = os.Stderr
 	if err := server.Start(); err != nil {
-		return nil, err
+		return err
 	}
 	b.closers = append(b.closers, func() {
 		if err := server.Process.Kill(); err == nil {
@@ -107,19 +110,19 @@ func setUp() (*bench, error) {
 		}
 	})
 	if err := waitFor(10*time.Second, func() bool { _, err := os.Stat(b.echo); return err == nil }); err != nil {
-		return nil, err
+		return err
 	}
 	unary, stop, err := bareplugin.Start(exec.Command(self, "bare-plugin"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b.unary = unary
 	b.closers = append(b.closers, stop)
 	if b.host, err = b.startHost("main"); err != nil {
-		return nil, err
+		return err
 	}
 	b.closers = append(b.closers, b.host.stop)
-	return b, nil
+	return nil
 }
 
 func (b *bench) build() error {

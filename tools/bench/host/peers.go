@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -145,7 +146,7 @@ func (h *host) ready() (int, error) {
 }
 
 func (h *host) stop() {
-	if err := h.cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return
 	}
 	select {

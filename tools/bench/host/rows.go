@@ -264,19 +264,10 @@ func (b *bench) start(times int) error {
 	var first, all []time.Duration
 	var cold time.Duration
 	for i := range times + 1 {
-		h, err := b.launch("start")
+		a, c, err := b.startOnce()
 		if err != nil {
 			return err
 		}
-		if err := waitFor(15*time.Second, func() bool { _, err := h.ready(); return err == nil }); err != nil {
-			return err
-		}
-		a := time.Since(h.begun)
-		if err := waitFor(15*time.Second, func() bool { n, _ := h.ready(); return n == 4 }); err != nil {
-			return err
-		}
-		c := time.Since(h.begun)
-		h.stop()
 		if i == 0 {
 			cold = c
 			continue
@@ -289,6 +280,22 @@ func (b *bench) start(times int) error {
 	verdict("ms to the first status, median", float64(first[times/2].Microseconds())/1000, 50, false)
 	verdict("ms to 4 plugins ready, median", float64(all[times/2].Microseconds())/1000, 300, false)
 	return nil
+}
+
+// startOnce gives the times from the start of a host to its first status and
+// to four plugins ready.
+func (b *bench) startOnce() (first, all time.Duration, err error) {
+	h, err := b.launch("start")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer h.stop()
+	if err := waitFor(15*time.Second, func() bool { _, err := h.ready(); return err == nil }); err != nil {
+		return 0, 0, err
+	}
+	first = time.Since(h.begun)
+	err = waitFor(15*time.Second, func() bool { n, _ := h.ready(); return n == 4 })
+	return first, time.Since(h.begun), err
 }
 
 func (b *bench) memory(calls int) error {
