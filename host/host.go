@@ -180,6 +180,7 @@ func (h *Host) open() error {
 		Publish:     func(list []supervise.Registered) { h.router.SetPlugins(list) },
 		CheckConfig: method.CheckConfig,
 		LogDrops:    h.logDrops,
+		Gone:        h.logs.Forget,
 	})
 	h.router = router.New(router.Options{
 		Log:     h.log.Named("router"),

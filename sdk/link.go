@@ -143,7 +143,7 @@ func (l *link) serve(stream pluginv1.Plugin_LinkServer, stop <-chan struct{}) er
 	for {
 		select {
 		case m := <-l.out:
-			if err := stream.Send(m); err != nil {
+			if err := l.send(stream, m); err != nil {
 				return err
 			}
 		case <-broken:
@@ -158,13 +158,27 @@ func (l *link) flush(stream pluginv1.Plugin_LinkServer) error {
 	for {
 		select {
 		case m := <-l.out:
-			if err := stream.Send(m); err != nil {
+			if err := l.send(stream, m); err != nil {
 				return err
 			}
 		default:
 			return nil
 		}
 	}
+}
+
+// send sends a message, but for a call whose caller has been told that it
+// failed: it must not take effect after that.
+func (l *link) send(stream pluginv1.Plugin_LinkServer, m *pluginv1.LinkResponse) error {
+	if c := m.GetCall(); c != nil {
+		l.mu.Lock()
+		_, wanted := l.pending[c.GetId()]
+		l.mu.Unlock()
+		if !wanted {
+			return nil
+		}
+	}
+	return stream.Send(m)
 }
 
 // answer hands a result to who waits; a late one is nobody's.

@@ -71,6 +71,45 @@ func TestABrokenLinkFailsTheCallsThatWait(t *testing.T) {
 	}
 }
 
+func TestCallsThatWereGivenUpAreNotSentLater(t *testing.T) {
+	for name, giveUp := range map[string]func(l *link, cancel context.CancelFunc){
+		"by the end of a link":  func(l *link, _ context.CancelFunc) { l.fail() },
+		"by who waited for one": func(_ *link, cancel context.CancelFunc) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLink()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			failed := make(chan error, 1)
+			go func() {
+				_, err := l.call(ctx, "o.it", []byte("{}"), 0)
+				failed <- err
+			}()
+			queued := <-l.out
+			l.out <- queued
+			giveUp(l, cancel)
+			if err := <-failed; err == nil {
+				t.Error("the call succeeded")
+			}
+			l.event(&pluginv1.Event{Type: "t.after"})
+			p := newPipe()
+			done := serveLink(l, p)
+			for m := range p.out {
+				if m.GetCall() != nil {
+					t.Errorf("the call was sent: %v", m)
+				}
+				if m.GetEvent() != nil {
+					break
+				}
+			}
+			close(p.in)
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestMessagesWaitForTheNextLink(t *testing.T) {
 	l := newLink()
 	if !l.event(&pluginv1.Event{Type: "t.early"}) {

@@ -16,7 +16,7 @@ plugins=$prefix/lib/vant/plugins
 
 if [ -n "$remove" ]; then
 	for f in "$bin/vant" "$bin/vantd"; do rm -fv "$f"; done
-	for f in bin/plugins/vant-plugin-*; do rm -fv "$plugins/$(basename "$f")"; done
+	for main in plugins/*/main.go; do rm -fv "$plugins/vant-plugin-$(basename "$(dirname "$main")")"; done
 	rmdir "$plugins" "$prefix/lib/vant" 2>/dev/null || true # other plugins may be there
 	exit 0
 fi

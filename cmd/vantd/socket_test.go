@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vant-run/vant/sdk/client"
 	"github.com/vant-run/vant/sdk/plugintest"
 )
 
@@ -113,6 +115,45 @@ func TestSecondHostNamesTheFirst(t *testing.T) {
 	var st struct{ Running bool }
 	if err := h.Call(within(t, 5*time.Second), "status", nil, &st); err != nil || !st.Running {
 		t.Errorf("the first host: %v", err)
+	}
+}
+
+// As with `vantd 2>&1 | head -1`.
+func TestAHostWhoseLogNobodyReadsGoesOn(t *testing.T) {
+	dir, err := os.MkdirTemp("", "vt") // sockets need a short path
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	cmd := exec.Command(built.vantd, "--socket", filepath.Join(dir, "s"))
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_RUNTIME_DIR="+dir, "XDG_STATE_HOME="+dir, "XDG_CACHE_HOME="+dir, "VANT_PLUGIN_PATH="+dir)
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(log).ReadString('\n'); err != nil {
+		t.Errorf("its log: %v", err)
+	}
+	if err := log.Close(); err != nil {
+		t.Error(err)
+	}
+	c, err := client.Dial(client.Options{Socket: filepath.Join(dir, "s"), WaitForHost: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // each is logged
+		if err := c.Call(within(t, 10*time.Second), "host.reload", nil, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := c.Call(within(t, 10*time.Second), "host.stop", nil, nil); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
 	}
 }
 

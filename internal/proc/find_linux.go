@@ -10,7 +10,8 @@ import (
 )
 
 // FindMarked finds the running processes that were started with marker, an
-// environment entry in the form NAME=value, apart from the caller. Processes
+// environment entry in the form NAME=value, apart from the caller and those that it
+// descends from. Processes
 // whose environment may not be read (other users') are passed over.
 func FindMarked(marker string) ([]Identity, error) {
 	if strings.IndexByte(marker, '=') < 1 {
@@ -21,9 +22,9 @@ func FindMarked(marker string) ([]Identity, error) {
 		return nil, err
 	}
 	var found []Identity
-	self := os.Getpid()
+	above := ancestors(os.Getpid())
 	for _, pid := range pids {
-		if pid == self {
+		if above[pid] {
 			continue
 		}
 		// Identity first: if the pid changes hands in between, the identity
@@ -35,6 +36,20 @@ func FindMarked(marker string) ([]Identity, error) {
 		found = append(found, Identity{Pid: pid, Start: s.start})
 	}
 	return found, nil
+}
+
+// ancestors are pid, its parent, the parent's parent and so on.
+func ancestors(pid int) map[int]bool {
+	above := map[int]bool{}
+	for pid > 1 && !above[pid] {
+		above[pid] = true
+		s, err := readStat(pid)
+		if err != nil {
+			break
+		}
+		pid = s.ppid
+	}
+	return above
 }
 
 // maxEnviron bounds what is read of one environment; the kernel's own bound

@@ -35,6 +35,19 @@ func TestMarkedProcessesAreFoundWhereverTheyMoved(t *testing.T) {
 	}
 }
 
+// A program that carries the mark may start a host: neither it nor what stands
+// above it is a leftover.
+func TestThoseAboveTheCallerAreNotFound(t *testing.T) {
+	mark := "find-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	t.Setenv("PROC_TEST_MARK", mark)
+	other := start(t, "stay")
+	other.line()
+	r := start(t, "find")
+	if got := r.line(); got != "others 1" {
+		t.Errorf("it says %q", got)
+	}
+}
+
 func TestMarkerMustHaveAName(t *testing.T) {
 	for _, m := range []string{"", "x", "=x"} {
 		if _, err := proc.FindMarked(m); err == nil {

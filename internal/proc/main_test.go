@@ -67,6 +67,20 @@ func play(role string) {
 		fmt.Println(spawn(false))
 	case "leave-apart": // a grandchild out of the group that holds the pipes
 		fmt.Println(spawn(true))
+	case "find": // what carries our mark, seen from a child of ours
+		c := exec.Command(os.Args[0])
+		c.Env = childEnv("find-here")
+		c.Stdout = os.Stdout
+		must(c.Run())
+	case "find-here":
+		found, err := proc.FindMarked(marker())
+		must(err)
+		for _, id := range found {
+			if id.Pid == os.Getpid() || id.Pid == os.Getppid() {
+				fmt.Println("found those above")
+			}
+		}
+		fmt.Println("others", len(found))
 	case "parent": // a child by Start, as a host would
 		r, w, err := os.Pipe()
 		must(err)

@@ -17,7 +17,7 @@ import (
 // config is the plugin's section of the host's config.
 type config struct {
 	AllowHosts  []string `json:"allow_hosts,omitempty" doc:"hosts that may be reached, all others may not: names, *.names, addresses, CIDR blocks"`
-	DenyHosts   []string `json:"deny_hosts,omitempty" doc:"hosts that may not be reached; wins over allow_hosts"`
+	DenyHosts   []string `json:"deny_hosts,omitempty" doc:"hosts that may not be reached; wins over allow_hosts; where either list has addresses, proxies are not used"`
 	DenyPrivate bool     `json:"deny_private,omitempty" doc:"refuse loopback, private, link-local and metadata addresses, whatever name leads there; proxies are not used then"`
 	Files       files    `json:"files,omitzero" doc:"where net.fetch with path may write"`
 }
@@ -33,7 +33,7 @@ func plugin() *sdk.Plugin {
 	n := &network{}
 	p := sdk.New("net", release.Version(), "HTTP for agents, without a browser.", sdk.Features("api-fetch"))
 	sdk.Config(p, n.configure)
-	p.OnStop(func(context.Context) error { n.client.Close(); return nil })
+	p.OnStop(n.stop)
 	sdk.Handle(p, "net.fetch", "Fetch a URL over HTTP. A 404 or 500 is a result: look at status.", n.fetch,
 		// The answer of its own deadline always comes before the host's.
 		sdk.Timeout(33*time.Second),
@@ -56,6 +56,13 @@ func (n *network) configure(_ context.Context, c config) error {
 		return err
 	}
 	n.client = client
+	return nil
+}
+
+func (n *network) stop(context.Context) error {
+	if n.client != nil { // else it was never configured
+		n.client.Close()
+	}
 	return nil
 }
 

@@ -114,6 +114,18 @@ func (l *Logs) SetLevel(plugin string, level hclog.Level) {
 	r.mu.Unlock()
 }
 
+// Forget drops the lines of a plugin that is gone. Its file stays, and what is
+// queued is still written.
+func (l *Logs) Forget(plugin string) {
+	l.mu.Lock()
+	r := l.rings[plugin]
+	delete(l.rings, plugin)
+	l.mu.Unlock()
+	if r != nil && r.file != nil {
+		r.file.beginClose()
+	}
+}
+
 // Read gives the plugin's lines after a sequence number, oldest first, at most
 // limit (all that are kept when it is not positive), and how many lines are
 // missing between that number and the last line given. With none there it

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -229,6 +230,30 @@ func TestReadStopsWaiting(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestAForgottenPluginLeavesItsFileAlone(t *testing.T) {
+	dir := t.TempDir()
+	l := NewLogs(Options{Dir: dir})
+	before := goleak.IgnoreCurrent()
+	for i := range 50 {
+		name := "p" + strconv.Itoa(i)
+		l.Append(name, time.Now(), hclog.Info, "last words")
+		l.Forget(name)
+		if _, _, ok := l.Read(t.Context(), name, 0, 1, 0); ok {
+			t.Errorf("%s is still known", name)
+		}
+	}
+	// The library for rotation ends no goroutine of its own.
+	if err := goleak.Find(before, goleak.IgnoreAnyFunction("gopkg.in/natefinch/lumberjack%2ev2.(*Logger).millRun")); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "p49.log")); err != nil || !strings.Contains(string(b), "last words") {
+		t.Errorf("the file has %q, %v", b, err)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

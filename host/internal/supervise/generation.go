@@ -20,6 +20,7 @@ type generation struct {
 	slots  *slots
 	calls  callTable
 	ready  time.Time
+	muted  atomic.Bool // a bad event has been logged
 
 	// life ends the Link stream and the health checks.
 	life context.Context

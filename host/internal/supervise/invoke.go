@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"errors"
+	"regexp"
 	"sync/atomic"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
+
+// clockSkew is by how much a plugin may see a deadline earlier than we do.
+const clockSkew = 250 * time.Millisecond
 
 // stats count a plugin's calls over all its generations.
 type stats struct {
@@ -107,19 +111,33 @@ func (g *generation) failure(ctx context.Context, err error) error {
 	st, _ := status.FromError(err)
 	code := st.Code()
 	switch {
-	case code == codes.DeadlineExceeded:
+	case code == codes.DeadlineExceeded && isDue(ctx):
 		// The plugin's clock may be the first to say so.
 		return context.DeadlineExceeded
-	case code == codes.ResourceExhausted:
+	case code == codes.ResourceExhausted && tooLarge.MatchString(st.Message()):
 		return ErrResultTooLarge
 	case g.lost(ctx, code):
 		return g.lostError()
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded):
-		return context.DeadlineExceeded
+	case code == codes.Unavailable:
+		// Plugins that are about to end say so: the next process takes the call.
+		u := g.p.unavailable(g.p.gate.Load())
+		u.RetryAfter = max(u.RetryAfter, g.p.s.policy.BackoffMin)
+		u.Reason = clip(st.Message(), reasonBytes)
+		return u
 	}
 	return &PluginFault{Plugin: g.p.name, Message: clip(st.Message(), reasonBytes)}
+}
+
+// tooLarge is how gRPC, in Go and in other languages, words that a message is
+// larger than may be sent or received. Plugins may use its code for their own.
+var tooLarge = regexp.MustCompile(`(?i)message.* larger than max`)
+
+// isDue says whether ctx's time is up, or as good as.
+func isDue(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && time.Until(deadline) < clockSkew
 }
 
 // lost says whether the call ended because its process did. The news of that

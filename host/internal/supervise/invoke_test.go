@@ -132,6 +132,7 @@ func TestLateNewsOfACrashStillCounts(t *testing.T) {
 
 func TestErrorsOfProcessesAreToldApart(t *testing.T) {
 	var fault *PluginFault
+	var gone *UnavailableError
 	for _, c := range []struct {
 		name string
 		err  func(ctx context.Context) error
@@ -141,14 +142,25 @@ func TestErrorsOfProcessesAreToldApart(t *testing.T) {
 			return status.Error(codes.ResourceExhausted, "grpc: received message larger than max")
 		}, func(err error) bool { return errors.Is(err, ErrResultTooLarge) }},
 		{"deadline", hang, func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }},
-		{"the plugin's own deadline", func(context.Context) error { return status.Error(codes.DeadlineExceeded, "late") },
-			func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }},
+		{"too large to be sent, in another language", func(context.Context) error {
+			return status.Error(codes.ResourceExhausted, "Sent message larger than max (17825792 vs. 16777216)")
+		}, func(err error) bool { return errors.Is(err, ErrResultTooLarge) }},
+		{"out of something else", func(context.Context) error { return status.Error(codes.ResourceExhausted, "no more tokens") },
+			func(err error) bool { return errors.As(err, &fault) && fault.Message == "no more tokens" }},
+		{"the deadline by the plugin's clock", func(context.Context) error {
+			time.Sleep(900 * time.Millisecond)
+			return status.Error(codes.DeadlineExceeded, "late")
+		}, func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }},
+		{"a deadline of the plugin's own", func(context.Context) error { return status.Error(codes.DeadlineExceeded, "database: late") },
+			func(err error) bool { return errors.As(err, &fault) && fault.Message == "database: late" }},
 		{"panic", func(context.Context) error { return status.Error(codes.Internal, "index out of range") },
 			func(err error) bool {
 				return errors.As(err, &fault) && *fault == PluginFault{Plugin: "a", Message: "index out of range"}
 			}},
-		{"unavailable without an end", func(context.Context) error { return status.Error(codes.Unavailable, "closing") },
-			func(err error) bool { return errors.As(err, &fault) && fault.Message == "closing" }},
+		{"about to end", func(context.Context) error { return status.Error(codes.Unavailable, "a is stopping") },
+			func(err error) bool {
+				return errors.As(err, &gone) && gone.Reason == "a is stopping" && gone.RetryAfter > 0
+			}},
 		{"no status", func(context.Context) error { return errors.New("odd") },
 			func(err error) bool { return errors.As(err, &fault) && fault.Message == "odd" }},
 		{"long and not UTF-8", func(context.Context) error { return status.Error(codes.Unknown, "\xff"+strings.Repeat("x", 5000)) },

@@ -2,7 +2,6 @@ package supervise
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/vant-run/vant/host/internal/events"
@@ -56,7 +55,11 @@ func (h linkHandler) Event(ev *pluginv1.Event) {
 	if entry.Type != "" {
 		p.s.opts.Emit(entry.Type, entry.Data)
 	}
-	if fault != "" && p.eventDrops.Add(1) == 1 {
+	if fault == "" {
+		return
+	}
+	p.eventDrops.Add(1)
+	if h.g.muted.CompareAndSwap(false, true) {
 		p.log.Warn("event of plugin dropped, or its data; more are only counted", "generation", h.g.number,
 			"type", clip(ev.GetType(), 64), "fault", fault)
 	}
@@ -66,17 +69,7 @@ func (h linkHandler) Event(ev *pluginv1.Event) {
 // it is made.
 func (h linkHandler) Call(ctx context.Context, call *pluginv1.Call) *pluginv1.CallResult {
 	depth := h.g.calls.childDepth(call.GetParent())
-	var res *pluginv1.CallResult
-	if depth > maxDepth {
-		res = &pluginv1.CallResult{Error: &pluginv1.Error{
-			Code: string(envelope.PermissionDenied),
-			Message: fmt.Sprintf("calls may stand %d deep, this one would be the %dth; "+
-				"plugins call one another in a circle", maxDepth, depth),
-			Source: pluginv1.Source_SOURCE_CALLER,
-		}}
-	} else {
-		res = h.g.p.s.opts.Call(ctx, Origin{Plugin: h.g.p.name, Depth: depth}, call)
-	}
+	res := h.g.p.s.opts.Call(ctx, Origin{Plugin: h.g.p.name, Depth: depth}, call)
 	if res == nil {
 		res = &pluginv1.CallResult{Error: &pluginv1.Error{
 			Code: string(envelope.InternalError), Message: "the host gave no answer",

@@ -375,9 +375,12 @@ func (m *machine) finish() {
 		<-e.done
 	}
 	m.show(Stopped, why, time.Time{}, false)
-	m.bury(gone)
+	last := m.bury(gone)
 	if gone {
 		m.p.log.Info("plugin removed")
 		m.p.event("plugin.removed", eventData{})
+		if last {
+			m.s.opts.Gone(m.p.name)
+		}
 	}
 }

@@ -9,8 +9,6 @@ const (
 	// slotsCeiling bounds what a plugin or its config may ask for as in-flight
 	// limit and as queue: each costs memory whether it is used or not.
 	slotsCeiling = 1024
-	// maxDepth is how many calls may stand above one another.
-	maxDepth = 8
 	// maxRetiring is how many old generations of a plugin may finish their
 	// calls at once; the oldest is hastened when there are more.
 	maxRetiring = 4

@@ -72,6 +72,9 @@ func New(opts Options) *Supervisor {
 	if s.opts.Emit == nil {
 		s.opts.Emit = func(string, []byte) {}
 	}
+	if s.opts.Gone == nil {
+		s.opts.Gone = func(string) {}
+	}
 	if s.opts.Publish == nil {
 		s.opts.Publish = func([]Registered) {}
 	}

@@ -139,18 +139,20 @@ func (m *machine) withdraw() (gone bool) {
 	return gone
 }
 
-// bury takes the plugin out of the books and tells those who still wait.
-func (m *machine) bury(gone bool) {
+// bury takes the plugin out of the books and tells those who still wait. last
+// says that no later plugin has its name.
+func (m *machine) bury(gone bool) (last bool) {
 	m.s.mu.Lock()
 	defer m.s.mu.Unlock()
 	err := error(&UnavailableError{Plugin: m.p.name, State: Stopped, Reason: "the host is stopping"})
 	if gone {
 		err = &NotFoundError{Name: m.p.name}
-		if m.s.owns(m.p) {
+		if last = m.s.owns(m.p); last {
 			delete(m.s.plugins, m.p.name)
 		}
 	}
 	m.p.answer(^uint64(0), restarted{err: err})
+	return last
 }
 
 func (m *machine) reply(version uint64, r restarted) {

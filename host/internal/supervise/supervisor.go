@@ -49,6 +49,8 @@ type Options struct {
 	CheckConfig func(schema, config []byte) error
 	// LogDrops says how many log lines of a plugin were lost, for Info.
 	LogDrops func(plugin string) uint64
+	// Gone says that nothing is left of a plugin that was removed.
+	Gone func(plugin string)
 	// Rand gives numbers in [0,1) for the jitter of waits; nil: math/rand/v2.
 	Rand func() float64
 }

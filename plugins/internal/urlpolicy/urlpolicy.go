@@ -48,8 +48,11 @@ func New(c Config) (*Policy, error) {
 	return p, nil
 }
 
-// DenyPrivate tells whether only public addresses may be reached.
-func (p *Policy) DenyPrivate() bool { return p.denyPrivate }
+// NeedsAddress tells whether a name can be judged only by the address that is
+// dialled for it. Behind a proxy nobody sees that one.
+func (p *Policy) NeedsAddress() bool {
+	return p.denyPrivate || len(p.allow.nets) > 0 || len(p.deny.nets) > 0
+}
 
 // CheckHost judges a URL's host, without its port. A name whose entries are
 // addresses can only be judged when it is dialled: see CheckAddr.

@@ -54,8 +54,7 @@ func transport(policy *urlpolicy.Policy, tlsConfig *tls.Config) *http.Transport 
 		TLSHandshakeTimeout:    maxConnect,
 		ExpectContinueTimeout:  time.Second,
 	}
-	if policy.DenyPrivate() {
-		// Behind a proxy nobody can see which address is reached.
+	if policy.NeedsAddress() {
 		t.Proxy = nil
 	}
 	return t

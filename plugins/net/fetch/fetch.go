@@ -77,10 +77,12 @@ func (c *Client) Fetch(ctx context.Context, p Params) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	var to *place
 	if p.Path != "" {
-		if err := c.files.check(p.Path); err != nil {
+		if to, err = c.files.place(p.Path); err != nil {
 			return nil, err
 		}
+		defer to.close()
 	}
 	ctx, w := startWatch(ctx, time.Duration(p.TimeoutMS)*time.Millisecond, time.Duration(p.DeadlineMS)*time.Millisecond)
 	defer w.stop()
@@ -93,7 +95,7 @@ func (c *Client) Fetch(ctx context.Context, p Params) (*Result, error) {
 		}
 		next := req.redirect(resp)
 		if next == nil || len(redirects) == p.FollowRedirects {
-			res, err := c.receive(ctx, p, req, resp, w)
+			res, err := c.receive(ctx, p, to, req, resp, w)
 			if err != nil {
 				return nil, err
 			}
@@ -126,7 +128,7 @@ func (c *Client) send(ctx context.Context, r *request, w *watch) (*http.Response
 	return c.transport.RoundTrip(req.WithContext(ctx))
 }
 
-func (c *Client) receive(ctx context.Context, p Params, r *request, resp *http.Response, w *watch) (*Result, error) {
+func (c *Client) receive(ctx context.Context, p Params, to *place, r *request, resp *http.Response, w *watch) (*Result, error) {
 	defer resp.Body.Close()
 	resp.Body = struct {
 		io.Reader
@@ -147,8 +149,8 @@ func (c *Client) receive(ctx context.Context, p Params, r *request, resp *http.R
 		defer release()
 		body, compressed = decodedBody, was
 	}
-	if p.Path != "" {
-		n, sum, err := c.files.write(p.Path, body)
+	if to != nil {
+		n, sum, err := to.write(body, c.files.limit())
 		if err != nil {
 			return nil, bodyError(ctx, err, resp.StatusCode)
 		}

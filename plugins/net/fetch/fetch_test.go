@@ -575,6 +575,28 @@ func TestPolicyHoldsAtEveryHopAndDial(t *testing.T) {
 	}
 }
 
+// Behind a proxy only the proxy sees the address, so no policy that needs one
+// may use a proxy.
+func TestPoliciesThatNeedAddressesUseNoProxy(t *testing.T) {
+	for name, tt := range map[string]struct {
+		policy urlpolicy.Config
+		proxy  bool
+	}{
+		"none":               {urlpolicy.Config{}, true},
+		"names":              {urlpolicy.Config{AllowHosts: []string{"a.example"}, DenyHosts: []string{"*.b.example"}}, true},
+		"an allowed block":   {urlpolicy.Config{AllowHosts: []string{"10.0.0.0/8"}}, false},
+		"a denied address":   {urlpolicy.Config{DenyHosts: []string{"192.0.2.1"}}, false},
+		"only public":        {urlpolicy.Config{DenyPrivate: true}, false},
+		"a name and a block": {urlpolicy.Config{AllowHosts: []string{"a.example", "::1/128"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c := client(t, Options{Policy: tt.policy}); (c.transport.Proxy != nil) != tt.proxy {
+				t.Errorf("proxies are used: %v", !tt.proxy)
+			}
+		})
+	}
+}
+
 func TestPostIsNotRepeatedOnABrokenReusedConnection(t *testing.T) {
 	for name, key := range map[string]string{"without a key": "X-None", "with an idempotency key": "Idempotency-Key"} {
 		for _, body := range []string{"", "b"} {
@@ -655,6 +677,32 @@ func TestBodyToFile(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"f", "link"}, names); diff != "" {
 		t.Errorf("what is left in the folder (-want +got):\n%s", diff)
+	}
+}
+
+// The folder is judged before the exchange and written to after it.
+func TestAFolderThatIsSwappedMeanwhileLeadsNowhereElse(t *testing.T) {
+	base, outside := t.TempDir(), t.TempDir()
+	dir := filepath.Join(base, "d")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		if err := errors.Join(os.Rename(dir, dir+".old"), os.Symlink(outside, dir)); err != nil {
+			t.Error(err)
+		}
+		io.WriteString(w, "hello")
+	})
+	for name, files := range map[string]Files{"with folders": {Dirs: []string{base}}, "without": {}} {
+		t.Run(name, func(t *testing.T) {
+			_, err := client(t, Options{Files: files}).Fetch(t.Context(), params(url, func(p *Params) { p.Path = filepath.Join(dir, "f") }))
+			if left, rerr := os.ReadDir(outside); rerr != nil || len(left) != 0 {
+				t.Errorf("the fetch gave %v and wrote %v, %v", err, left, rerr)
+			}
+			if err := errors.Join(os.Remove(dir), os.Rename(dir+".old", dir)); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }
 

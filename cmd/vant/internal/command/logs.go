@@ -66,7 +66,7 @@ func (a *app) logs(ctx context.Context, name string, follow bool) error {
 			return fail(err)
 		}
 		for _, l := range p.Lines {
-			after = max(after, l.Seq)
+			after = l.Seq // which a new host begins anew
 			if a.json {
 				continue
 			}
