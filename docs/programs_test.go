@@ -132,14 +132,18 @@ func reload(t *testing.T, h *plugintest.RunningHost, name string) {
 	ctx := within(t)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	call := func(method string, params, result any) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		if err := h.Call(ctx, method, params, result); err != nil {
+			t.Fatalf("%s: %v", method, err)
+		}
+	}
 	for {
-		if err := h.Call(ctx, "host.reload", nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		call("host.reload", nil, nil)
 		var info struct{ State, Reason string }
-		if err := h.Call(ctx, "plugins.info", map[string]string{"name": name}, &info); err != nil {
-			t.Fatal(err)
-		}
+		call("plugins.info", map[string]string{"name": name}, &info)
 		switch {
 		case info.State == "ready":
 			return

@@ -157,6 +157,51 @@ func TestAHostWhoseLogNobodyReadsGoesOn(t *testing.T) {
 	}
 }
 
+// A plugin that does not come up must not have the host killed for it.
+func TestTheWatchdogIsFedWhilePluginsStart(t *testing.T) {
+	dir, err := os.MkdirTemp("", "vt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: filepath.Join(dir, "n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer manager.Close()
+	heard := make(chan []string, 1)
+	go func() {
+		var states []string
+		for b := make([]byte, 4096); ; {
+			n, err := manager.Read(b)
+			if err == nil {
+				states = append(states, string(b[:n]))
+			}
+			if err != nil || bytes.HasPrefix(b[:n], []byte("STATUS=")) {
+				heard <- states
+				return
+			}
+		}
+	}()
+	start(t, plugintest.HostOptions{
+		Binaries: []string{faulty(t, "mute")}, Config: "supervise:\n  settle_timeout: 3s\nplugins:\n" + section("mute", "hang-handshake"),
+		Env: []string{"NOTIFY_SOCKET=" + filepath.Join(dir, "n"), "WATCHDOG_USEC=1000000"},
+	})
+	if err := manager.SetReadDeadline(time.Now().Add(15 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	states := <-heard
+	fed := 0
+	for _, s := range states {
+		if s == "WATCHDOG=1" {
+			fed++
+		}
+	}
+	if fed < 2 || states[len(states)-1] != "STATUS=0 of 1 plugins run" {
+		t.Errorf("the manager heard %q", states)
+	}
+}
+
 func TestTooLongASocketPathIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), strings.Repeat("p", 120))
 	cmd := exec.Command(built.vantd, "--socket", path)

@@ -3,6 +3,7 @@ package plugintest
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,8 @@ const (
 	hostStart = 15 * time.Second
 	// hostStop bounds how long it may take to end whatever its plugins do.
 	hostStop = 12 * time.Second
+	// answerBound is how long a host may take to say that it is there.
+	answerBound = 5 * time.Second
 	// residueBound is how long processes of an ended host may be dying.
 	residueBound = 3 * time.Second
 	// maxHostLog bounds what is kept of the host's log, in bytes.
@@ -231,6 +234,9 @@ func (h *RunningHost) Stop() {
 	h.once.Do(func() {
 		h.t.Helper()
 		if h.cmd != nil {
+			if h.t.Failed() {
+				h.question()
+			}
 			h.end()
 			h.residue()
 		}
@@ -241,6 +247,27 @@ func (h *RunningHost) Stop() {
 			h.t.Errorf("plugintest: %v", err)
 		}
 	})
+}
+
+// question has a host that does not answer print its goroutines, which ends it.
+func (h *RunningHost) question() {
+	h.t.Helper()
+	if h.Client == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerBound)
+	defer cancel()
+	if err := h.Call(ctx, "status", nil, nil); !errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	h.t.Errorf("plugintest: the host does not answer; its log ends with its goroutines")
+	h.killed = true
+	_ = h.cmd.Process.Signal(syscall.SIGQUIT) // it may end this moment
+	select {
+	case <-h.exited:
+	case <-time.After(hostStop):
+		h.Kill()
+	}
 }
 
 func (h *RunningHost) end() {

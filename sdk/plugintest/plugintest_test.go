@@ -63,6 +63,9 @@ func fakeHost(kind string) int {
 		if err != nil {
 			return 0
 		}
+		if kind == "mute" {
+			continue // and hold the connection
+		}
 		line, err := bufio.NewReader(c).ReadString('\n')
 		if err == nil {
 			id := "1"
@@ -125,6 +128,21 @@ func TestResidueFailsTheTest(t *testing.T) {
 	}
 	if left := waitGone(h.Dir, residueBound); len(left) > 0 {
 		t.Errorf("the check left %v", left)
+	}
+}
+
+func TestAHostThatDoesNotAnswerShowsItsGoroutines(t *testing.T) {
+	r := &recorder{TB: t}
+	h, err := startHost(r, fake(t, "mute"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Errorf("the test failed")
+	for _, f := range r.cleanups {
+		f()
+	}
+	if all := strings.Join(r.failures, "\n"); !strings.Contains(all, "does not answer") || !strings.Contains(h.Log(), "fakeHost(") {
+		t.Errorf("failures are: %s\nthe log is: %s", all, h.Log())
 	}
 }
 
