@@ -204,13 +204,11 @@ func (r *Router) pluginsLogs(ctx context.Context, c *call) ([]byte, error) {
 
 // noPlugin says that there is no such plugin, in the supervisor's words.
 func (r *Router) noPlugin(name string) error {
-	missing := &supervise.NotFoundError{Name: clipTo(name, 64)}
 	var names []string
 	for _, s := range r.opt.Plugins.List(true) {
 		names = append(names, s.Name)
 	}
-	missing.Near = nearest(name, names)
-	return missing
+	return supervise.NotFound(name, names)
 }
 
 // nameOf reads the one parameter of a method that takes a name.
