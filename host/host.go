@@ -32,7 +32,7 @@ import (
 
 // Options configure a Host. Getenv and LogOutput are required.
 type Options struct {
-	// Socket is the path of the socket; "": the config's, else the usual place.
+	// Socket is the path of the socket; "": $VANT_SOCKET, else the usual place.
 	Socket string
 	// Config is the path of the configuration; "": $VANT_CONFIG, else the usual
 	// place.
@@ -226,8 +226,8 @@ func (h *Host) requestStop(drain time.Duration) {
 func (h *Host) shutdown(drain time.Duration, listener *socket.Listener) error {
 	h.log.Info("stopping")
 	h.notify(socket.Stopping)
-	// Long polls of events end at this one.
 	h.events.Append("host.stopping", nil)
+	h.router.EndPolls()
 
 	bound := requestDrain
 	if drain >= 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -209,6 +210,49 @@ func TestFollowerOfASilentPluginIsHeldBack(t *testing.T) {
 				t.Errorf("%+v: %d lines after %v", tt, len(got.Lines), took)
 			}
 		})
+	}
+}
+
+// A stop waits for the calls that run, and must not wait for those that wait.
+func TestLongPollsEndAtAStop(t *testing.T) {
+	const noEvent, noLine = `"events":[]`, `"lines":[]`
+	for _, tt := range []struct{ name, method, params, empty string }{
+		{"events", "events.since", `{"wait_ms":20000}`, noEvent},
+		{"events of types", "events.since", `{"wait_ms":20000,"types":["tab"]}`, noEvent},
+		{"log lines", "plugins.logs", `{"name":"demo","after":3,"wait_ms":20000}`, noLine},
+		{"log lines of a silent plugin", "plugins.logs", `{"name":"gone","wait_ms":20000}`, noLine},
+	} {
+		for when, pause := range map[string]time.Duration{"before": time.Second, "after": 0} {
+			t.Run(tt.name+", begun "+when, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					opt := options()
+					r := New(opt)
+					begun := time.Now()
+					time.AfterFunc(pause/2, r.EndPolls)
+					if pause == 0 {
+						synctest.Wait()
+					}
+					line := `{"version":1,"id":1,"method":"` + tt.method + `","params":` + tt.params + `}`
+					var fromPlugin *pluginv1.CallResult
+					var wg sync.WaitGroup
+					wg.Go(func() {
+						fromPlugin = r.CallFrom(t.Context(), supervise.Origin{Plugin: "demo"},
+							&pluginv1.Call{Method: tt.method, Params: []byte(tt.params)})
+					})
+					reply := serve(t, r, line)
+					wg.Wait()
+					if took := time.Since(begun); took != pause/2 {
+						t.Errorf("ended after %v, want %v", took, pause/2)
+					}
+					if !strings.Contains(reply, `"ok":true`) || !strings.Contains(reply, tt.empty) {
+						t.Errorf("a client got %s", reply)
+					}
+					if fromPlugin.GetError() != nil || !strings.Contains(string(fromPlugin.GetResult()), tt.empty) {
+						t.Errorf("a plugin got %v", fromPlugin)
+					}
+				})
+			})
+		}
 	}
 }
 
