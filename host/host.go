@@ -21,7 +21,6 @@ import (
 	"github.com/vant-run/vant/host/internal/config"
 	"github.com/vant-run/vant/host/internal/events"
 	"github.com/vant-run/vant/host/internal/launch"
-	"github.com/vant-run/vant/host/internal/method"
 	"github.com/vant-run/vant/host/internal/observe"
 	"github.com/vant-run/vant/host/internal/router"
 	"github.com/vant-run/vant/host/internal/server"
@@ -178,7 +177,7 @@ func (h *Host) open() error {
 		Emit:        h.events.Append,
 		Call:        h.callFrom,
 		Publish:     func(list []supervise.Registered) { h.router.SetPlugins(list) },
-		CheckConfig: method.CheckConfig,
+		CheckConfig: h.checkSection,
 		LogDrops:    h.logDrops,
 	})
 	h.router = router.New(router.Options{

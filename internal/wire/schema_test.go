@@ -474,6 +474,11 @@ func TestPointerIsSafeToShow(t *testing.T) {
 			t.Errorf("%q: %s", tt.steps, got)
 		}
 	}
+	for _, steps := range [][]string{nil, {""}, {"a"}, {"a", "0", "b/c~d"}, {"~1", "~0~", "", "/"}} {
+		if diff := cmp.Diff(steps, PointerSteps(Pointer(steps...))); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", steps, diff)
+		}
+	}
 	if got := Pointer(strings.Split(strings.Repeat("step ", 500), " ")...); len(got) > maxPointer+2*maxShown {
 		t.Errorf("%d bytes", len(got))
 	}

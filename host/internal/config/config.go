@@ -17,6 +17,8 @@ type Config struct {
 	Log       Log       `yaml:"log"`
 	Plugins   Plugins   `yaml:"plugins"`
 	Supervise Supervise `yaml:"supervise"`
+
+	root *node // the file; nil when it is empty
 }
 
 // Log says what the host and its plugins log.

@@ -33,6 +33,13 @@ func parse(t *testing.T, text string) *Config {
 	return c
 }
 
+// values are what a configuration says, without where it says it.
+func values(c *Config) *Config {
+	v := *c
+	v.root = nil
+	return &v
+}
+
 func TestParseWholeConfig(t *testing.T) {
 	c := parse(t, `
 log: {level: debug, calls: true, dir: logs, max_size_mb: 1, max_files: 2}
@@ -77,7 +84,7 @@ supervise: {start_timeout: 3s, backoff_min: 100ms, max_failures: 4}
 		},
 		Supervise: Supervise{StartTimeout: 3 * time.Second, BackoffMin: 100 * time.Millisecond, MaxFailures: 4},
 	}
-	if !reflect.DeepEqual(want, c) {
+	if !reflect.DeepEqual(want, values(c)) {
 		t.Errorf("got %s\nwant %s", c.Redacted(), want.Redacted())
 	}
 
@@ -95,7 +102,7 @@ func TestEmptyFilesGiveDefaults(t *testing.T) {
 	want := defaults()
 	want.File, want.Plugins.Lock = "/etc/vant/vant.yaml", "/etc/vant/plugins.lock"
 	for _, text := range []string{"", "# nothing\n", "---\n", "\ufeff", "~\n", "{}\n", "log:\nplugins:\nsupervise:\n"} {
-		if got := parse(t, text); !reflect.DeepEqual(got, &want) {
+		if got := parse(t, text); !reflect.DeepEqual(values(got), &want) {
 			t.Errorf("%q: got %s", text, got.Redacted())
 		}
 	}
@@ -141,6 +148,9 @@ func TestFaults(t *testing.T) {
 		{"other home", "log: {dir: ~you/s}\n", `1:12: log.dir may use ~/ for your own home directory only; write the path out`},
 		{"variable name", "plugins: {net: {host: {env: {A-B: x}}}}\n", `1:30: "A-B" is no name of a variable`},
 		{"variable list", "plugins: {net: {host: {env_from: [A=x]}}}\n", `1:35: plugins.net.host.env_from takes names of variables, such as ANTHROPIC_API_KEY`},
+		{"variables of the host alone", "plugins: {net: {host: {env_from: [NOTIFY_SOCKET, LISTEN_FDS, HOME]}}}\n",
+			"1:35: plugins.net.host.env_from names NOTIFY_SOCKET, by which the service manager speaks to the host alone; leave it out\n" +
+				"1:50: plugins.net.host.env_from names LISTEN_FDS, by which the service manager speaks to the host alone; leave it out"},
 		{"variable of a wrong type", "plugins: {net: {host: {env: {A: [x]}}}}\n", `1:33: plugins.net.host.env.A takes a text, found a list`},
 		{"duplicate key", "log: {}\nlog: {}\n", `2:1: key "log" is here twice, first in line 1; remove one`},
 		{"duplicate in a section", "plugins:\n  net:\n    a: 1\n    a: 2\n", `4:5: key "a" is here twice, first in line 3; remove one`},
@@ -194,6 +204,40 @@ func TestFaultsAreBounded(t *testing.T) {
 	}
 	if !strings.HasSuffix(err.Error(), "\nand 30 more") || all.List[0].Line != 1 {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestPlaceLeadsToTheKey(t *testing.T) {
+	c := parse(t, `
+plugins:
+  net:
+    allow: [a, b]
+    deep: {er: {key: 1}}
+    alias: &x {k: 1}
+  other:
+    same: *x
+`)
+	for _, tc := range []struct{ path, want string }{
+		{"plugins net", ":3:3"},
+		{"plugins net allow", ":4:5"},
+		{"plugins net allow 1", ":4:16"},
+		{"plugins net allow 2", ":4:5"},
+		{"plugins net deep er key", ":5:17"},
+		{"plugins net deep er none", ":5:12"},
+		{"plugins other same k", ":6:16"},
+		{"plugins none", ":2:1"},
+		{"log dir", ""},
+		{"", ""},
+	} {
+		if got := c.Place(strings.Fields(tc.path)...); got != c.File+tc.want {
+			t.Errorf("%s: got %s, want %s%s", tc.path, got, c.File, tc.want)
+		}
+	}
+	for _, text := range []string{"", "log: {}\n"} {
+		c, err := Parse("", []byte(text), home)
+		if err != nil || text == "" && c.Place("plugins") != "" {
+			t.Errorf("%q: %v, %s", text, err, c.Place("plugins"))
+		}
 	}
 }
 
@@ -450,7 +494,7 @@ func TestExample(t *testing.T) {
 	}
 	want := defaults()
 	want.File, want.Plugins.Lock = "/etc/vant/vant.yaml", "/etc/vant/plugins.lock"
-	if got := parse(t, string(data)); !reflect.DeepEqual(got, &want) {
+	if got := parse(t, string(data)); !reflect.DeepEqual(values(got), &want) {
 		t.Errorf("what it sets are not the defaults: %s", got.Redacted())
 	}
 
