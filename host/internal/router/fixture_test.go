@@ -265,7 +265,6 @@ func (fakeCatalog) Lock(context.Context) (LockFile, error) {
 	return LockFile{File: "/c/plugins.lock"}, nil
 }
 func connections() int { return 2 }
-func native() string   { return "Chromium 156.0" }
 func reload(context.Context) (applied, restart []string, _ error) {
 	return []string{"log.level"}, nil, nil
 }
@@ -277,7 +276,6 @@ func options() Options {
 		Socket:      "/run/s.sock",
 		Started:     time.Now(),
 		Connections: connections,
-		Native:      native,
 		Events:      events.New(64),
 		Plugins:     newFakeSupervisor(),
 		Logs:        fakeLogs{},

@@ -46,9 +46,6 @@ type Options struct {
 	Limits Limits
 	// Connections counts the clients that are connected; nil: 0.
 	Connections func() int
-	// Native names the engine behind the methods, such as a browser with its
-	// version, "" while it is not known; nil: never known.
-	Native func() string
 
 	Events *events.Ring // required
 	// Plugins is required.

@@ -35,8 +35,8 @@ type table struct {
 	names        []string // sorted
 	describe     []byte
 	capabilities []byte
-	versionTail  []byte // the part of version that follows "native"
-	ready, total int    // registered plugins
+	version      []byte
+	ready, total int // registered plugins
 	replaced     chan struct{}
 }
 
@@ -100,6 +100,6 @@ func (r *Router) build(list []source) *table {
 	}
 	t.describe = append(t.describe, '}')
 	t.capabilities = r.capabilities(list)
-	t.versionTail = r.versionTail(list)
+	t.version = r.version(list)
 	return t
 }
