@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/vant-run/vant/host/internal/hosttest"
 	"github.com/vant-run/vant/host/internal/observe"
 	"github.com/vant-run/vant/host/internal/supervise"
 	"github.com/vant-run/vant/proto/envelope"
@@ -152,10 +153,10 @@ func TestNamesThatNobodyHasAreShortened(t *testing.T) {
 		name := strings.Repeat("n", 1<<16)
 		sup := newFakeSupervisor()
 		sup.settled = make(chan struct{})
-		var log logged
+		var log hosttest.Log
 		var records []Record
 		opt := options()
-		opt.Plugins, opt.Log = sup, log.logger()
+		opt.Plugins, opt.Log = sup, log.Logger()
 		opt.Done = func(r Record) { records = append(records, r) }
 		r := New(opt)
 		for _, timeout := range []time.Duration{time.Second, time.Minute} { // cut while it waits; told afterwards
@@ -262,9 +263,9 @@ func TestValuesAreNeverShown(t *testing.T) {
 	schema := `{"type":"object","properties":{"t":{"type":"string","pattern":"^a$","maxLength":3},"e":{"enum":["a"]},"c":{"const":1},
 		"n":{"type":"integer","maximum":5},"l":{"type":"array","maxItems":1,"items":{"type":"boolean"}},
 		"o":{"type":"object","properties":{},"additionalProperties":false},"u":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}`
-	var log logged
+	var log hosttest.Log
 	opt := options()
-	opt.Log = log.logger()
+	opt.Log = log.Logger()
 	r := New(opt)
 	d := demo(t)
 	for i, m := range d.set.Methods {

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
 	"github.com/vant-run/vant/host/internal/events"
@@ -300,26 +298,4 @@ func serve(t testing.TB, r *Router, line string) string {
 		t.Fatalf("the reply is not one line: %q", reply)
 	}
 	return string(reply[:len(reply)-1])
-}
-
-// logged gathers what a router logs.
-type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
-func (l *logged) logger() hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{Output: l, Level: hclog.Trace})
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
+
+	"github.com/vant-run/vant/host/internal/hosttest"
 )
 
 func TestTheSocketAndItsLockArePrivateWhateverTheUmask(t *testing.T) {
@@ -120,7 +122,7 @@ func TestCloseWakesAnAccept(t *testing.T) {
 				if !errors.Is(err, net.ErrClosed) {
 					t.Error(err)
 				}
-			case <-time.After(patience):
+			case <-time.After(hosttest.Patience):
 				t.Fatal("accept still waits")
 			}
 		})
@@ -179,7 +181,7 @@ func TestACleanStopLogsNothing(t *testing.T) {
 	for name, listen := range kinds {
 		t.Run(name, func(t *testing.T) {
 			for range 20 { // Accept may be anywhere when the stop comes
-				var log output
+				var log hosttest.Log
 				l := listen(t, hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Warn}))
 				ended := make(chan error, 1)
 				go func() {
