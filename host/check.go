@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -14,43 +17,79 @@ import (
 	"github.com/vant-run/vant/host/internal/catalog"
 	"github.com/vant-run/vant/host/internal/config"
 	"github.com/vant-run/vant/host/internal/launch"
-	"github.com/vant-run/vant/host/internal/method"
 	"github.com/vant-run/vant/host/internal/observe"
+	"github.com/vant-run/vant/host/internal/socket"
 	"github.com/vant-run/vant/host/internal/supervise"
 	"github.com/vant-run/vant/internal/release"
+	"github.com/vant-run/vant/internal/wire"
 )
 
 // ErrCheck says that Check found faults; it has printed them.
 var ErrCheck = errors.New("faults were found")
 
-// CheckConfig tests the configuration alone.
+// CheckConfig tests the configuration alone. What is legal but may be a slip of
+// the pen is printed as a warning.
 func CheckConfig(o Options, out io.Writer) error {
-	cfg, err := config.Load(o.Config, o.Getenv)
-	if err != nil {
-		return err
-	}
-	if cfg.File == "" {
-		_, err = fmt.Fprintln(out, "no configuration file: the defaults hold")
-	} else {
-		_, err = fmt.Fprintf(out, "%s: valid\n", cfg.File)
-	}
+	_, err := checkConfig(o, out)
 	return err
 }
 
-// Check tests configuration and plugins as the host would take them, without a
-// socket and beside a host that may run: each plugin is started in folders of
-// its own, asked to describe itself, configured, and ended. No method is
-// called. What is wrong with it is printed; the error is ErrCheck then.
-func Check(ctx context.Context, o Options, out io.Writer) error {
-	if err := CheckConfig(o, out); err != nil {
-		return err
+func checkConfig(o Options, out io.Writer) (*config.Config, error) {
+	cfg, err := config.Load(o.Config, o.Getenv)
+	if err != nil {
+		return nil, err
 	}
-	work, err := os.MkdirTemp("", "vant-check-")
+	text := "no configuration file: the defaults hold\n"
+	if cfg.File != "" {
+		text = cfg.File + ": valid\n"
+	}
+	known := catalog.Names(catalog.Dirs(o.Getenv, cfg.Plugins.Dirs, o.Executable))
+	warn := func(key, name string) {
+		if slices.Contains(known, name) {
+			return
+		}
+		text += fmt.Sprintf("%s: warning: no plugin %q is installed", cfg.Place("plugins", key), name)
+		if near := wire.Nearest(name, known); near != "" {
+			text += fmt.Sprintf("; nearest: %q", near)
+		}
+		text += "\n"
+	}
+	for _, name := range cfg.Plugins.Order {
+		warn("order", name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Plugins.Sections)) {
+		warn(name, name)
+	}
+	_, err = io.WriteString(out, text)
+	return cfg, err
+}
+
+// Check tests configuration, socket path and plugins as the host would take
+// them, beside a host that may run: nothing is served, and each plugin is
+// started in folders of its own, asked to describe itself, configured, and
+// ended. No method is called. What is wrong is printed; the error is ErrCheck
+// then.
+func Check(ctx context.Context, o Options, out io.Writer) error {
+	cfg, err := checkConfig(o, out)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // a folder in TMPDIR, and nobody to tell
-	h, err := newCheck(o, work)
+	p, unfit := findPaths(o, cfg)
+	if unfit == nil {
+		unfit = socket.Check(p.socket)
+	}
+	if unfit != nil {
+		if _, err := fmt.Fprintln(out, unfit); err != nil {
+			return err
+		}
+		unfit = ErrCheck
+	}
+	work, err := checkFolder()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // a temporary folder, and nobody to tell
+	h, err := newCheck(o, cfg, work)
 	if err != nil {
 		return err
 	}
@@ -69,22 +108,39 @@ func Check(ctx context.Context, o Options, out io.Writer) error {
 		return err
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(out, "no plugins were found")
-		return err
+		_, err = fmt.Fprintln(out, "no plugins were found")
+	} else {
+		err = report(list, out)
 	}
-	return report(list, out)
+	if err == nil {
+		err = unfit
+	}
+	return err
 }
 
-// newCheck makes the parts of a host that a check needs.
-func newCheck(o Options, work string) (*Host, error) {
-	cfg, err := config.Load(o.Config, o.Getenv)
-	if err != nil {
-		return nil, err
+// checkFolder makes the folder of a check: in TMPDIR, and in /tmp when that is
+// too long for sockets below it.
+func checkFolder() (string, error) {
+	const pattern = "vant-check-"
+	work, err := os.MkdirTemp("", pattern)
+	if err != nil || len(checkRuntime(work)) <= launch.MaxRuntimeDir {
+		return work, err
 	}
+	if err := os.Remove(work); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp("/tmp", pattern)
+}
+
+func checkRuntime(work string) string { return filepath.Join(work, "r") }
+
+// newCheck makes the parts of a host that a check needs.
+func newCheck(o Options, cfg *config.Config, work string) (*Host, error) {
 	h := &Host{opts: o, started: time.Now(), log: hclog.NewNullLogger()}
 	h.config.Store(cfg)
-	h.paths = paths{id: "check", runtime: work + "/r", store: work + "/store", state: work + "/state", cache: work + "/cache", data: work + "/data"}
-	if err := h.paths.make(); err != nil {
+	h.paths = paths{id: "check", runtime: checkRuntime(work), store: work + "/store", state: work + "/state", cache: work + "/cache", data: work + "/data"}
+	err := h.paths.make()
+	if err != nil {
 		return nil, err
 	}
 	if h.store, err = catalog.OpenStore(h.paths.store); err != nil {
@@ -96,7 +152,7 @@ func newCheck(o Options, work string) (*Host, error) {
 	}
 	h.supervisor = supervise.New(supervise.Options{
 		Launcher: h.launcher, Log: h.log, Policy: policy(cfg.Supervise), HostVersion: release.Version(),
-		Order: cfg.Plugins.Order, CheckConfig: method.CheckConfig,
+		Order: cfg.Plugins.Order, CheckConfig: h.checkSection,
 	})
 	return h, nil
 }

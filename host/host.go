@@ -21,7 +21,6 @@ import (
 	"github.com/vant-run/vant/host/internal/config"
 	"github.com/vant-run/vant/host/internal/events"
 	"github.com/vant-run/vant/host/internal/launch"
-	"github.com/vant-run/vant/host/internal/method"
 	"github.com/vant-run/vant/host/internal/observe"
 	"github.com/vant-run/vant/host/internal/router"
 	"github.com/vant-run/vant/host/internal/server"
@@ -32,7 +31,7 @@ import (
 
 // Options configure a Host. Getenv and LogOutput are required.
 type Options struct {
-	// Socket is the path of the socket; "": the config's, else the usual place.
+	// Socket is the path of the socket; "": $VANT_SOCKET, else the usual place.
 	Socket string
 	// Config is the path of the configuration; "": $VANT_CONFIG, else the usual
 	// place.
@@ -178,7 +177,7 @@ func (h *Host) open() error {
 		Emit:        h.events.Append,
 		Call:        h.callFrom,
 		Publish:     func(list []supervise.Registered) { h.router.SetPlugins(list) },
-		CheckConfig: method.CheckConfig,
+		CheckConfig: h.checkSection,
 		LogDrops:    h.logDrops,
 		Gone:        h.logs.Forget,
 	})
@@ -227,8 +226,8 @@ func (h *Host) requestStop(drain time.Duration) {
 func (h *Host) shutdown(drain time.Duration, listener *socket.Listener) error {
 	h.log.Info("stopping")
 	h.notify(socket.Stopping)
-	// Long polls of events end at this one.
 	h.events.Append("host.stopping", nil)
+	h.router.EndPolls()
 
 	bound := requestDrain
 	if drain >= 0 {

@@ -35,12 +35,6 @@ type paths struct {
 func findPaths(o Options, cfg *config.Config) (paths, error) {
 	p := paths{socket: o.Socket}
 	if p.socket == "" {
-		p.socket = o.Getenv("VANT_SOCKET")
-	}
-	if p.socket == "" {
-		p.socket = cfg.Socket
-	}
-	if p.socket == "" {
 		p.socket = envelope.SocketPath(o.Getenv, os.Getuid())
 	}
 	var err error

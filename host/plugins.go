@@ -14,9 +14,11 @@ import (
 
 	"github.com/vant-run/vant/host/internal/catalog"
 	"github.com/vant-run/vant/host/internal/config"
+	"github.com/vant-run/vant/host/internal/method"
 	"github.com/vant-run/vant/host/internal/observe"
 	"github.com/vant-run/vant/host/internal/router"
 	"github.com/vant-run/vant/host/internal/supervise"
+	"github.com/vant-run/vant/internal/wire"
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
 
@@ -147,6 +149,15 @@ func (h *Host) spec(cfg *config.Config, c catalog.Candidate) (spec supervise.Spe
 		StateDir: state, CacheDir: cache, DataDir: data, LogLevel: level,
 		MaxInFlight: section.Host.MaxInFlight, MaxQueue: section.Host.Queue,
 	}, ""
+}
+
+// checkSection checks a plugin's section of the configuration against the
+// schema that the plugin gave.
+func (h *Host) checkSection(plugin string, schema, section []byte) error {
+	cfg := h.config.Load()
+	return method.CheckConfig(schema, section, func(pointer string) string {
+		return cfg.Place(append([]string{"plugins", plugin}, wire.PointerSteps(pointer)...)...)
+	})
 }
 
 // pruneStore removes private copies that nothing runs any more.

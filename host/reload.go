@@ -31,7 +31,7 @@ func (h *Host) Reload(ctx context.Context) (applied, needsRestart []string, err 
 	// What is not applied keeps its old value, so that the next reload still
 	// names it.
 	running := *next
-	running.Socket, running.Supervise, running.Plugins.Order = old.Socket, old.Supervise, old.Plugins.Order
+	running.Supervise, running.Plugins.Order = old.Supervise, old.Plugins.Order
 	running.Log.Dir, running.Log.MaxSizeMB, running.Log.MaxFiles = old.Log.Dir, old.Log.MaxSizeMB, old.Log.MaxFiles
 	h.config.Store(&running)
 	if level, err := observe.ParseLevel(running.Log.Level); err == nil && old.Log.Level != running.Log.Level {
@@ -68,7 +68,6 @@ func changes(old, next *config.Config) (applied, needsRestart []string) {
 			applied = append(applied, "plugins."+name)
 		}
 	}
-	note(&needsRestart, "socket", old.Socket, next.Socket)
 	note(&needsRestart, "log.dir", old.Log.Dir, next.Log.Dir)
 	note(&needsRestart, "log.max_size_mb", old.Log.MaxSizeMB, next.Log.MaxSizeMB)
 	note(&needsRestart, "log.max_files", old.Log.MaxFiles, next.Log.MaxFiles)

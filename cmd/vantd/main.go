@@ -21,7 +21,7 @@ const usage = `vantd serves methods for agents on a Unix socket.
 
 Usage:
   vantd [--socket PATH] [--config FILE] [--log-level LEVEL] [--ready-fd N]
-  vantd check [--config-only] [--config FILE]
+  vantd check [--config-only] [--config FILE] [--socket PATH]
   vantd version
 
   --socket PATH      where to serve (default $VANT_SOCKET, else
@@ -34,7 +34,7 @@ Usage:
   --config-only      check the configuration, start no plugin
 
 Exit status: 0 after a stop that was asked for, 1 on a failure, 2 for wrong
-usage. vantd check is 1 when a plugin would not run.
+usage. vantd check is 1 when the host or a plugin would not run.
 `
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -113,6 +113,7 @@ func check(args []string) int {
 	o := options()
 	flags := newFlags("vantd check")
 	flags.StringVar(&o.Config, "config", "", "")
+	flags.StringVar(&o.Socket, "socket", "", "")
 	configOnly := flags.Bool("config-only", false, "")
 	if status, ok := parse(flags, args); !ok {
 		return status

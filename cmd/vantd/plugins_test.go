@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -44,9 +45,23 @@ func TestFetchThroughARealPlugin(t *testing.T) {
 		`{"url":"http://x/","headers":{"A":1}}`: "invalid_param_type",
 		`{"url":"http://x/","headers":{"A":"b\r\nC: d"}}`:   "invalid_params",
 		`{"url":"http://x/","path":"/no/such/folder/file"}`: "invalid_params",
+		// An empty text is no absent parameter, and these cannot be empty.
+		`{"url":""}`:                                "invalid_params",
+		`{"url":"http://x/","method":""}`:           "invalid_params",
+		`{"url":"http://x/","path":""}`:             "invalid_params",
+		`{"url":"http://x/","headers":{"":"a"}}`:    "invalid_params",
+		`{"url":"http://x/","headers":{"Host":""}}`: "invalid_params",
 	} {
 		if got := code(h.Call(within(t, 10*time.Second), "net.fetch", raw(params), nil)); got != want {
 			t.Errorf("%s: got %s, want %s", params, got, want)
+		}
+	}
+	// Where an empty text says something it is sent, and null is absent.
+	for _, params := range []string{
+		`"method":"PUT","body":"","path":null`, `"method":"PUT","body_base64":"","headers":null`, `"headers":{"X-Empty":""},"method":null`,
+	} {
+		if err := h.Call(within(t, 10*time.Second), "net.fetch", raw(`{"url":"`+web.URL+`",`+params+`}`), &res); err != nil || res.Status != 404 {
+			t.Errorf("%s: %v", params, err)
 		}
 	}
 }
@@ -148,9 +163,22 @@ func TestPluginsCallEachOtherThroughTheHost(t *testing.T) {
 	}
 }
 
+// variables gives the names in a reply of faulty.env.
+func variables(t *testing.T, reply string) []string {
+	t.Helper()
+	var r struct{ Result struct{ Env []string } }
+	if err := json.Unmarshal([]byte(reply), &r); err != nil || len(r.Result.Env) == 0 {
+		t.Fatalf("no environment: %v, %s", err, reply)
+	}
+	for i, kv := range r.Result.Env {
+		r.Result.Env[i], _, _ = strings.Cut(kv, "=")
+	}
+	return r.Result.Env
+}
+
 func TestEnvironmentIsAnAllowList(t *testing.T) {
 	h := start(t, plugintest.HostOptions{
-		Binaries: []string{built.faulty}, Env: []string{"API_SECRET=s3cret", "NAMED=value", "LISTEN_FDS=0"},
+		Binaries: []string{built.faulty}, Env: []string{"API_SECRET=s3cret", "NAMED=value", "LISTEN_FDS=0", "LOGNAME=me", "SSL_CERT_DIR=/c"},
 		Config: "plugins:\n  faulty:\n    host:\n      env_from: [NAMED]\n      env:\n        OWN: mine\n",
 	})
 	reply, err := h.Send(`{"version":1,"id":"1","method":"faulty.env"}`)
@@ -163,6 +191,12 @@ func TestEnvironmentIsAnAllowList(t *testing.T) {
 	for _, want := range []string{"NAMED", "value", "OWN", "mine", "PATH"} {
 		if !strings.Contains(reply, want) {
 			t.Errorf("the plugin lacks %s: %s", want, reply)
+		}
+	}
+	for _, name := range variables(t, reply) {
+		own := strings.HasPrefix(name, "PLUGIN_") || strings.HasPrefix(name, "VANT_") || strings.HasPrefix(name, "XDG_")
+		if !own && !slices.Contains([]string{"NAMED", "OWN", "PATH", "HOME", "LANG", "TMPDIR"}, name) {
+			t.Errorf("the plugin sees %s", name)
 		}
 	}
 	if info, err := h.Send(`{"version":1,"id":"1","method":"plugins.info","params":{"name":"faulty"}}`); err != nil || strings.Contains(info, "mine") {

@@ -21,7 +21,7 @@ func Nearest(s string, known []string) string {
 			continue
 		}
 		limit := max(1, min(len(want), len(have))/3)
-		score := distance(want, have, limit)
+		score := Distance(want, have, limit)
 		if score > limit {
 			short, long := want, have
 			if len(short) > len(long) {
@@ -60,31 +60,39 @@ func fold(s string) string {
 	return string(b)
 }
 
-// distance counts the insertions, deletions, substitutions and swaps of
-// neighbours between a and b, both at most maxShown bytes; more than limit when
-// there are more than that.
-func distance(a, b string, limit int) int {
-	if d := len(a) - len(b); d > limit || -d > limit {
+// maxCompared bounds the names whose distance is counted.
+const maxCompared = 128
+
+// Distance counts the insertions, deletions, substitutions and swaps of
+// neighbours, in bytes, that make a into b. When there are more than limit, or
+// one of the two is longer than 128 bytes, it gives some number above limit.
+func Distance(a, b string, limit int) int {
+	if d := len(a) - len(b); d > limit || -d > limit || max(len(a), len(b)) > maxCompared {
 		return limit + 1
 	}
-	var rows [3][maxShown + 1]int
+	var rows [3][maxCompared + 1]int
+	before, prev, row := &rows[0], &rows[1], &rows[2]
 	for j := range len(b) + 1 {
-		rows[0][j] = j
+		prev[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		cur, prev, prev2 := &rows[i%3], &rows[(i+2)%3], &rows[(i+1)%3]
-		cur[0] = i
+		row[0] = i
+		least := i
 		for j := 1; j <= len(b); j++ {
 			cost := 1
 			if a[i-1] == b[j-1] {
 				cost = 0
 			}
-			d := min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			row[j] = min(prev[j]+1, row[j-1]+1, prev[j-1]+cost)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d = min(d, prev2[j-2]+1)
+				row[j] = min(row[j], before[j-2]+1)
 			}
-			cur[j] = d
+			least = min(least, row[j])
 		}
+		if least > limit {
+			return limit + 1
+		}
+		before, prev, row = prev, row, before
 	}
-	return rows[len(a)%3][len(b)]
+	return prev[len(b)]
 }

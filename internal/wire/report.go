@@ -41,6 +41,7 @@ func (c *checker) violateUnknown(n *node) {
 		message += "; nearest: " + Quote(near)
 	}
 	c.violate(false, message)
+	c.rep.Violation.Unknown = last
 }
 
 // warnUnknown reports the current name, which the schema does not know.
@@ -53,15 +54,16 @@ func (c *checker) warnUnknown(n *node) {
 		return
 	}
 	last := string(c.bytes(&c.names[len(c.names)-1]))
-	shown := Quote(last)
-	if at := c.pointer(); at != "" {
-		shown = `"` + at + "/" + Quote(last)[1:]
+	shown, at := Quote(last), c.pointer()
+	if at != "" {
+		shown = `"` + at + "/" + shown[1:]
 	}
 	message := "unknown parameter " + shown + " ignored"
 	if near := n.nearest(last); near != "" {
 		message += "; nearest: " + Quote(near)
 	}
 	c.rep.Warnings = append(c.rep.Warnings, message)
+	c.rep.Unknown = append(c.rep.Unknown, at+Pointer(last))
 }
 
 func (n *node) nearest(unknown string) string {
@@ -110,7 +112,22 @@ func Pointer(steps ...string) string {
 	return b.String()
 }
 
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+// PointerSteps takes a JSON Pointer apart.
+func PointerSteps(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	steps := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i, step := range steps {
+		steps[i] = pointerUnescaper.Replace(step)
+	}
+	return steps
+}
+
+var (
+	pointerEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
+	pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
+)
 
 // Quote gives a name in quotes that is safe to show, cut when it is long.
 func Quote(name string) string { return `"` + clean(name) + `"` }

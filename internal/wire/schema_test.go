@@ -427,6 +427,39 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestDistance(t *testing.T) {
+	long := strings.Repeat("a", maxCompared)
+	for _, tt := range []struct {
+		a, b        string
+		limit, want int
+	}{
+		{"", "", 0, 0},
+		{"", "abc", 3, 3},
+		{"abc", "abc", 0, 0},
+		{"abc", "abd", 1, 1},
+		{"abc", "bac", 1, 1},
+		{"abc", "acb", 1, 1},
+		{"abc", "bca", 2, 2},
+		{"kitten", "sitting", 5, 3},
+		{"tabs", "tab", 1, 1},
+		{"é", "e", 2, 2},
+		{long, long, 0, 0},
+		{long, "b" + long[1:], 1, 1},
+	} {
+		for _, pair := range [][2]string{{tt.a, tt.b}, {tt.b, tt.a}} {
+			if got := Distance(pair[0], pair[1], tt.limit); got != tt.want {
+				t.Errorf("%.40q to %.40q: %d, want %d", pair[0], pair[1], got, tt.want)
+			}
+			if got := Distance(pair[0], pair[1], tt.want-1); got < tt.want {
+				t.Errorf("%.40q to %.40q beyond the limit: %d, want %d or more", pair[0], pair[1], got, tt.want)
+			}
+		}
+	}
+	if got := Distance(long+"a", long+"a", 5); got <= 5 {
+		t.Errorf("names that are too long to compare: %d", got)
+	}
+}
+
 func TestPointerIsSafeToShow(t *testing.T) {
 	for _, tt := range []struct {
 		steps []string
@@ -439,6 +472,11 @@ func TestPointerIsSafeToShow(t *testing.T) {
 	} {
 		if got := Pointer(tt.steps...); got != tt.want {
 			t.Errorf("%q: %s", tt.steps, got)
+		}
+	}
+	for _, steps := range [][]string{nil, {""}, {"a"}, {"a", "0", "b/c~d"}, {"~1", "~0~", "", "/"}} {
+		if diff := cmp.Diff(steps, PointerSteps(Pointer(steps...))); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", steps, diff)
 		}
 	}
 	if got := Pointer(strings.Split(strings.Repeat("step ", 500), " ")...); len(got) > maxPointer+2*maxShown {

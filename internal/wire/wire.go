@@ -29,6 +29,7 @@ type Violation struct {
 	Pointer string // JSON Pointer, "" for the whole value
 	Type    bool   // the JSON type is wrong; else a rule on the value is broken
 	Message string // what was expected: "expected integer", "missing required \"url\""
+	Unknown string // the member below Pointer that the schema does not allow, "" for other violations
 }
 
 func (v *Violation) Error() string {
@@ -44,6 +45,8 @@ type Report struct {
 	// Warnings name parameters that the schema does not know, at most
 	// MaxWarnings, each with the nearest known name.
 	Warnings []string
+	// Unknown are the JSON Pointers of these parameters.
+	Unknown []string
 }
 
 // MaxWarnings bounds Report.Warnings.

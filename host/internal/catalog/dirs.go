@@ -3,6 +3,8 @@ package catalog
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // SystemDir is where an administrator puts plugins for every user.
@@ -48,6 +50,25 @@ func Dirs(getenv func(string) string, configDirs []string, exe string) []string 
 		out = append(out, abs)
 	}
 	return out
+}
+
+// Names gives the names of what lies in the plugin directories as a plugin,
+// acceptable or not, sorted. A directory that cannot be read holds nothing.
+func Names(dirs []string) []string {
+	var names []string
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if name, ok := strings.CutPrefix(e.Name(), Prefix); ok && ValidName(name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // UserDir is the user's own plugin folder, where plugins are installed:

@@ -10,14 +10,21 @@ import (
 // never reach another, nor do the host's own sockets and switches.
 var (
 	passed = []string{
-		"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR",
+		"PATH", "HOME", "USER", "LANG", "TZ", "TMPDIR",
 		"DISPLAY", "WAYLAND_DISPLAY",
 		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
 		"http_proxy", "https_proxy", "no_proxy", "all_proxy",
-		"SSL_CERT_FILE", "SSL_CERT_DIR",
 	}
 	passedPrefixes = []string{"LC_", "XDG_"}
+
+	// reserved are the service manager's words with the host.
+	reserved = []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"}
 )
+
+// Reserved says whether a variable is the host's alone, so that no plugin may
+// ask for it: with it one could speak to the service manager in the host's
+// name, or take a descriptor for its own.
+func Reserved(name string) bool { return slices.Contains(reserved, name) }
 
 // Env makes the whole environment of a plugin, sorted: from base (as
 // os.Environ gives it) what every plugin gets and what from names, then set,

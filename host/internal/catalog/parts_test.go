@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -384,15 +385,38 @@ func FuzzParseLock(f *testing.F) {
 	})
 }
 
+// The list is the contract with plugins: what is passed to all of them.
+func TestEnvPassesWhatTheContractNames(t *testing.T) {
+	var base []string
+	for _, name := range []string{
+		"PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_TIME", "TZ", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "TMPDIR",
+		"DISPLAY", "WAYLAND_DISPLAY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
+		"http_proxy", "https_proxy", "no_proxy", "all_proxy",
+	} {
+		base = append(base, name+"=v")
+	}
+	slices.Sort(base)
+	env, _ := Env(base, nil, nil)
+	if diff := cmp.Diff(base, env); diff != "" {
+		t.Error(diff)
+	}
+	for _, name := range passed {
+		if !slices.Contains(base, name+"=v") {
+			t.Errorf("%s is passed, which the contract does not name", name)
+		}
+	}
+}
+
 func TestEnvIsAnAllowList(t *testing.T) {
 	base := []string{
-		"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_RUNTIME_DIR=/run", "https_proxy=p", "SSL_CERT_DIR=/c", "LANG=",
+		"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_RUNTIME_DIR=/run", "https_proxy=p", "LANG=",
+		"LOGNAME=me", "SSL_CERT_DIR=/c", "SSL_CERT_FILE=/f", "WATCHDOG_USEC=1", "INVOCATION_ID=1", "SSH_AUTH_SOCK=/a", "LCX=1",
 		"AWS_SECRET_ACCESS_KEY=s", "LISTEN_FDS=1", "NOTIFY_SOCKET=/n", "VANT_SOCKET=/s", "LD_PRELOAD=x",
 		"TOKEN=a=b", "SHARED=old", "=odd", "odd",
 	}
 	env, missing := Env(base, map[string]string{"SHARED": "new", "TZ": "UTC"}, []string{"TOKEN", "GONE", "SHARED"})
 	want := []string{
-		"HOME=/h", "LANG=", "LC_ALL=C", "PATH=/bin", "SHARED=new", "SSL_CERT_DIR=/c", "TOKEN=a=b", "TZ=UTC",
+		"HOME=/h", "LANG=", "LC_ALL=C", "PATH=/bin", "SHARED=new", "TOKEN=a=b", "TZ=UTC",
 		"XDG_RUNTIME_DIR=/run", "https_proxy=p",
 	}
 	if diff := cmp.Diff(want, env); diff != "" {

@@ -14,11 +14,11 @@ type Config struct {
 	// File is where it came from, "" when there is no file.
 	File string `yaml:"-"`
 
-	// Socket is the path of the host's socket; "": the usual place.
-	Socket    string    `yaml:"socket" is:"path"`
 	Log       Log       `yaml:"log"`
 	Plugins   Plugins   `yaml:"plugins"`
 	Supervise Supervise `yaml:"supervise"`
+
+	root *node // the file; nil when it is empty
 }
 
 // Log says what the host and its plugins log.

@@ -33,9 +33,15 @@ func parse(t *testing.T, text string) *Config {
 	return c
 }
 
+// values are what a configuration says, without where it says it.
+func values(c *Config) *Config {
+	v := *c
+	v.root = nil
+	return &v
+}
+
 func TestParseWholeConfig(t *testing.T) {
 	c := parse(t, `
-socket: ~/run/s
 log: {level: debug, calls: true, dir: logs, max_size_mb: 1, max_files: 2}
 plugins:
   dirs: [/a, ~/b, c]
@@ -58,9 +64,8 @@ plugins:
 supervise: {start_timeout: 3s, backoff_min: 100ms, max_failures: 4}
 `)
 	want := &Config{
-		File:   "/etc/vant/vant.yaml",
-		Socket: "/home/me/run/s",
-		Log:    Log{Level: "debug", Calls: true, Dir: "/etc/vant/logs", MaxSizeMB: 1, MaxFiles: 2},
+		File: "/etc/vant/vant.yaml",
+		Log:  Log{Level: "debug", Calls: true, Dir: "/etc/vant/logs", MaxSizeMB: 1, MaxFiles: 2},
 		Plugins: Plugins{
 			Dirs: []string{"/a", "/home/me/b", "/etc/vant/c"}, Order: []string{"net", "browser"},
 			Verify: "strict", Lock: "/etc/vant/my.lock",
@@ -79,7 +84,7 @@ supervise: {start_timeout: 3s, backoff_min: 100ms, max_failures: 4}
 		},
 		Supervise: Supervise{StartTimeout: 3 * time.Second, BackoffMin: 100 * time.Millisecond, MaxFailures: 4},
 	}
-	if !reflect.DeepEqual(want, c) {
+	if !reflect.DeepEqual(want, values(c)) {
 		t.Errorf("got %s\nwant %s", c.Redacted(), want.Redacted())
 	}
 
@@ -97,7 +102,7 @@ func TestEmptyFilesGiveDefaults(t *testing.T) {
 	want := defaults()
 	want.File, want.Plugins.Lock = "/etc/vant/vant.yaml", "/etc/vant/plugins.lock"
 	for _, text := range []string{"", "# nothing\n", "---\n", "\ufeff", "~\n", "{}\n", "log:\nplugins:\nsupervise:\n"} {
-		if got := parse(t, text); !reflect.DeepEqual(got, &want) {
+		if got := parse(t, text); !reflect.DeepEqual(values(got), &want) {
 			t.Errorf("%q: got %s", text, got.Redacted())
 		}
 	}
@@ -110,7 +115,8 @@ func TestFaults(t *testing.T) {
 	}{
 		{"unknown key", "plugin: {}\n", `1:1: unknown key "plugin"; did you mean "plugins"?`},
 		{"unknown nested key", "log:\n  levl: info\n", `2:3: unknown key "levl"; did you mean "level"?`},
-		{"unlike any key", "xyzzy: 1\n", `1:1: unknown key "xyzzy"; known here: socket, log, plugins, supervise`},
+		{"unlike any key", "xyzzy: 1\n", `1:1: unknown key "xyzzy"; known here: log, plugins, supervise`},
+		{"socket, which clients could not know", "socket: /s\n", `1:1: unknown key "socket"; known here: log, plugins, supervise`},
 		{"key of the host's part", "plugins:\n  net:\n    host: {envv: {}, env_form: []}\n",
 			"3:12: unknown key \"envv\"; did you mean \"env\"?\n3:22: unknown key \"env_form\"; did you mean \"env_from\"?"},
 		{"plugins key with a typo", "plugins:\n  oder: [a]\n", `2:3: unknown key "oder"; did you mean "order"? (a plugin's section takes a mapping)`},
@@ -121,7 +127,7 @@ func TestFaults(t *testing.T) {
 		{"text for a list", "plugins: {dirs: /a}\n", `1:17: plugins.dirs takes a list, found a text; write it in [ ]`},
 		{"list item", "plugins: {order: [net, 5]}\n", `1:24: an item of plugins.order takes a text, found a number; quote it`},
 		{"list for a mapping", "log: [a]\n", `1:6: log takes a mapping, found a list`},
-		{"nothing for a text", "socket:\n", `1:9: socket takes a text, found nothing`},
+		{"nothing for a text", "log:\n  dir:\n", `2:8: log.dir takes a text, found nothing`},
 		{"word", "log: {level: debgu}\n", `1:14: log.level cannot be "debgu"; did you mean "debug"?`},
 		{"word unlike any", "plugins: {verify: 'please'}\n", `1:19: plugins.verify cannot be "please"; use one of: off, strict`},
 		{"too small", "log: {max_files: 1}\n", `1:18: log.max_files must be between 2 and 100`},
@@ -138,12 +144,15 @@ func TestFaults(t *testing.T) {
 		{"order twice", "plugins: {order: [a, a]}\n", `1:11: plugins.order names a twice; remove one`},
 		{"backoff", "supervise:\n  backoff_max: 1s\n  backoff_min: 2s\n", `3:3: supervise.backoff_min is longer than supervise.backoff_max; make it shorter`},
 		{"health", "supervise:\n  health_every: 1s\n  health_timeout: 2s\n", `3:3: supervise.health_timeout is longer than supervise.health_every; make it shorter`},
-		{"empty path", "socket: ''\n", `1:9: socket must not be empty; leave the key out for the default`},
-		{"other home", "socket: ~you/s\n", `1:9: socket may use ~/ for your own home directory only; write the path out`},
+		{"empty path", "log: {dir: ''}\n", `1:12: log.dir must not be empty; leave the key out for the default`},
+		{"other home", "log: {dir: ~you/s}\n", `1:12: log.dir may use ~/ for your own home directory only; write the path out`},
 		{"variable name", "plugins: {net: {host: {env: {A-B: x}}}}\n", `1:30: "A-B" is no name of a variable`},
 		{"variable list", "plugins: {net: {host: {env_from: [A=x]}}}\n", `1:35: plugins.net.host.env_from takes names of variables, such as ANTHROPIC_API_KEY`},
+		{"variables of the host alone", "plugins: {net: {host: {env_from: [NOTIFY_SOCKET, LISTEN_FDS, HOME]}}}\n",
+			"1:35: plugins.net.host.env_from names NOTIFY_SOCKET, by which the service manager speaks to the host alone; leave it out\n" +
+				"1:50: plugins.net.host.env_from names LISTEN_FDS, by which the service manager speaks to the host alone; leave it out"},
 		{"variable of a wrong type", "plugins: {net: {host: {env: {A: [x]}}}}\n", `1:33: plugins.net.host.env.A takes a text, found a list`},
-		{"duplicate key", "socket: /a\nsocket: /b\n", `2:1: key "socket" is here twice, first in line 1; remove one`},
+		{"duplicate key", "log: {}\nlog: {}\n", `2:1: key "log" is here twice, first in line 1; remove one`},
 		{"duplicate in a section", "plugins:\n  net:\n    a: 1\n    a: 2\n", `4:5: key "a" is here twice, first in line 3; remove one`},
 		{"not a mapping", "- a\n", `1:1: the file must be a mapping of keys to values, found a list`},
 		{"leading zero", "plugins: {net: {zip: 01234}}\n", `1:22: a number with a leading zero may be octal or not; quote it if it is a text, write 0o… for octal`},
@@ -156,15 +165,15 @@ func TestFaults(t *testing.T) {
 		{"tag", "plugins: {net: {a: !secret x}}\n", `1:20: tag !secret is not known; leave it out`},
 		{"tag that does not fit", "plugins: {net: {a: !!int x}}\n", `1:20: tag !!int does not fit a text`},
 		{"merge of a scalar", "plugins: {net: {<<: 5}}\n", `1:21: << takes a mapping or a list of mappings, found a number`},
-		{"two documents", "socket: /a\n---\nsocket: /b\n", `2:1: holds more than one document; keep one`},
-		{"second document after an empty one", "---\n---\nsocket: /b\n", `2:1: holds more than one document; keep one`},
-		{"after the end", "socket: /a\n...\nsocket: /b\n", `3:1: holds more than one document; keep one`},
-		{"directive", "%YAML 1.1\n---\nsocket: /b\n", `1:1: has a % directive; leave it out`},
+		{"two documents", "log: {}\n---\nlog: {}\n", `2:1: holds more than one document; keep one`},
+		{"second document after an empty one", "---\n---\nlog: {}\n", `2:1: holds more than one document; keep one`},
+		{"after the end", "log: {}\n...\nlog: {}\n", `3:1: holds more than one document; keep one`},
+		{"directive", "%YAML 1.1\n---\nlog: {}\n", `1:1: has a % directive; leave it out`},
 		{"syntax", "log: [a\n", `1:6: is not YAML: sequence end token ']' not found`},
-		{"not UTF-8", "socket: /a\nlog: \xff\n", `2:6: is not UTF-8 text`},
-		{"zero byte", "socket: \x00\n", `1:9: is not UTF-8 text`},
+		{"not UTF-8", "plugins:\nlog: \xff\n", `2:6: is not UTF-8 text`},
+		{"zero byte", "plugins: \x00\n", `1:10: is not UTF-8 text`},
 		{"several", "a: 1\nlog: {calls: 5, level: x, b: 1}\n",
-			"1:1: unknown key \"a\"; known here: socket, log, plugins, supervise\n" +
+			"1:1: unknown key \"a\"; known here: log, plugins, supervise\n" +
 				"2:14: log.calls takes true or false, found a number\n" +
 				"2:24: log.level cannot be \"x\"; use one of: trace, debug, info, warn, error, off\n" +
 				"2:27: unknown key \"b\"; known here: level, calls, dir, max_size_mb, max_files"},
@@ -195,6 +204,40 @@ func TestFaultsAreBounded(t *testing.T) {
 	}
 	if !strings.HasSuffix(err.Error(), "\nand 30 more") || all.List[0].Line != 1 {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestPlaceLeadsToTheKey(t *testing.T) {
+	c := parse(t, `
+plugins:
+  net:
+    allow: [a, b]
+    deep: {er: {key: 1}}
+    alias: &x {k: 1}
+  other:
+    same: *x
+`)
+	for _, tc := range []struct{ path, want string }{
+		{"plugins net", ":3:3"},
+		{"plugins net allow", ":4:5"},
+		{"plugins net allow 1", ":4:16"},
+		{"plugins net allow 2", ":4:5"},
+		{"plugins net deep er key", ":5:17"},
+		{"plugins net deep er none", ":5:12"},
+		{"plugins other same k", ":6:16"},
+		{"plugins none", ":2:1"},
+		{"log dir", ""},
+		{"", ""},
+	} {
+		if got := c.Place(strings.Fields(tc.path)...); got != c.File+tc.want {
+			t.Errorf("%s: got %s, want %s%s", tc.path, got, c.File, tc.want)
+		}
+	}
+	for _, text := range []string{"", "log: {}\n"} {
+		c, err := Parse("", []byte(text), home)
+		if err != nil || text == "" && c.Place("plugins") != "" {
+			t.Errorf("%q: %v, %s", text, err, c.Place("plugins"))
+		}
 	}
 }
 
@@ -413,15 +456,15 @@ func TestLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put("socket: /s\n", 0o644)
-	if c, err := Load("", vars); err != nil || c.File != file || c.Socket != "/s" {
+	put("log: {dir: /s}\n", 0o644)
+	if c, err := Load("", vars); err != nil || c.File != file || c.Log.Dir != "/s" {
 		t.Errorf("got %v, %v", c, err)
 	}
-	put("sockt: /s\n", 0o644)
-	if _, err := Load("", vars); err == nil || !strings.HasPrefix(err.Error(), file+`:1:1: unknown key "sockt"`) {
+	put("logg: {dir: /s}\n", 0o644)
+	if _, err := Load("", vars); err == nil || !strings.HasPrefix(err.Error(), file+`:1:1: unknown key "logg"`) {
 		t.Errorf("got %v", err)
 	}
-	put("socket: /s\n", 0o646)
+	put("log: {dir: /s}\n", 0o646)
 	if _, err := Load("", vars); err == nil || !strings.Contains(err.Error(), "chmod o-w") {
 		t.Errorf("world-writable: %v", err)
 	}
@@ -451,7 +494,7 @@ func TestExample(t *testing.T) {
 	}
 	want := defaults()
 	want.File, want.Plugins.Lock = "/etc/vant/vant.yaml", "/etc/vant/plugins.lock"
-	if got := parse(t, string(data)); !reflect.DeepEqual(got, &want) {
+	if got := parse(t, string(data)); !reflect.DeepEqual(values(got), &want) {
 		t.Errorf("what it sets are not the defaults: %s", got.Redacted())
 	}
 

@@ -238,6 +238,10 @@ func (d *decoder) text(n *node, tag reflect.StructTag, key string) (string, bool
 			d.add(n.at, "%s takes names of variables, such as ANTHROPIC_API_KEY", key)
 			return "", false
 		}
+		if catalog.Reserved(n.text) {
+			d.add(n.at, "%s names %s, by which the service manager speaks to the host alone; leave it out", key, n.text)
+			return "", false
+		}
 	}
 	return n.text, true
 }

@@ -18,11 +18,13 @@ type Error struct {
 	Message string
 }
 
-func (e *Error) Error() string {
+func (e *Error) Error() string { return e.place() + ": " + e.Message }
+
+func (e *Error) place() string {
 	if e.Line == 0 {
-		return e.File + ": " + e.Message
+		return e.File
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Message)
+	return fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Col)
 }
 
 // Errors are the faults of a file by their place, at most 20.

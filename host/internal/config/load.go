@@ -108,7 +108,8 @@ func Parse(file string, data []byte, getenv func(string) string) (*Config, error
 	c.File = file
 	if root := readYAML(data, f); root != nil {
 		d.members(root.members, reflect.ValueOf(&c).Elem(), "")
-		c.check(f, root)
+		c.root = root
+		c.check(f)
 	}
 	if err := f.err(); err != nil {
 		return nil, err
@@ -120,18 +121,8 @@ func Parse(file string, data []byte, getenv func(string) string) (*Config, error
 }
 
 // check looks at values that depend on each other.
-func (c *Config) check(f *faults, root *node) {
-	at := func(path ...string) pos {
-		n, p := root, root.at
-		for _, key := range path {
-			for _, m := range n.members {
-				if m.key == key {
-					n, p = m.value, m.at
-				}
-			}
-		}
-		return p
-	}
+func (c *Config) check(f *faults) {
+	at := c.root.find
 	s := c.Supervise
 	if s.BackoffMin > 0 && s.BackoffMax > 0 && s.BackoffMin > s.BackoffMax {
 		f.add(at("supervise", "backoff_min"), "supervise.backoff_min is longer than supervise.backoff_max; make it shorter")
@@ -146,6 +137,14 @@ func (c *Config) check(f *faults, root *node) {
 		}
 		seen[name] = true
 	}
+}
+
+// Place says where what the keys and indexes of path lead to stands, or the
+// last on the way that is there: FILE:LINE:COL, and FILE alone when there is
+// none. It is "" without a file.
+func (c *Config) Place(path ...string) string {
+	at := c.root.find(path...)
+	return (&Error{File: c.File, Line: at.line, Col: at.col}).place()
 }
 
 // resolve makes a path absolute: ~/ is the home directory, relative ones start

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -44,6 +45,36 @@ type member struct {
 	key   string
 	at    pos
 	value *node
+}
+
+// find gives the place of what path leads to, or of the last on the way that is
+// there; zero when there is none.
+func (n *node) find(path ...string) (at pos) {
+	for _, step := range path {
+		next, nextAt := n.child(step)
+		if next == nil {
+			return at
+		}
+		n, at = next, nextAt
+	}
+	return at
+}
+
+// child gives a member, with its key's place, or an item; nil when there is
+// none.
+func (n *node) child(step string) (*node, pos) {
+	if n == nil {
+		return nil, pos{}
+	}
+	for _, m := range n.members {
+		if m.key == step {
+			return m.value, m.at
+		}
+	}
+	if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(n.items) {
+		return n.items[i], n.items[i].at
+	}
+	return nil, pos{}
 }
 
 // appendJSON appends the value as compact JSON.

@@ -11,7 +11,7 @@ import (
 // values of variables and of the plugins' own sections are hidden.
 func (c *Config) Redacted() []byte {
 	out, err := json.MarshalIndent(map[string]any{
-		"file": c.File, "socket": c.Socket, "log": tagged(c.Log),
+		"file": c.File, "log": tagged(c.Log),
 		"plugins": c.redactedPlugins(), "supervise": tagged(c.Supervise),
 	}, "", "  ")
 	if err != nil {

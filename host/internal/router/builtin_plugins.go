@@ -174,7 +174,9 @@ func (r *Router) pluginsLogs(ctx context.Context, c *call) ([]byte, error) {
 	}); err != nil {
 		return nil, err
 	}
-	lines, dropped, ok := r.opt.Logs.Read(ctx, name, after, int(limit), wait)
+	polling, end := r.poll(ctx)
+	defer end()
+	lines, dropped, ok := r.opt.Logs.Read(polling, name, after, int(limit), wait)
 	if !ok {
 		// A plugin that has not logged yet is no unknown one.
 		if _, known := r.opt.Plugins.Info(name); !known {
@@ -185,10 +187,10 @@ func (r *Router) pluginsLogs(ctx context.Context, c *call) ([]byte, error) {
 		pause := time.NewTimer(min(wait, noLogPause))
 		select {
 		case <-pause.C:
-		case <-ctx.Done():
+		case <-polling.Done():
 		}
 		pause.Stop()
-		lines, dropped, _ = r.opt.Logs.Read(ctx, name, after, int(limit), 0)
+		lines, dropped, _ = r.opt.Logs.Read(polling, name, after, int(limit), 0)
 	}
 	if len(lines) == 0 && ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -204,13 +206,11 @@ func (r *Router) pluginsLogs(ctx context.Context, c *call) ([]byte, error) {
 
 // noPlugin says that there is no such plugin, in the supervisor's words.
 func (r *Router) noPlugin(name string) error {
-	missing := &supervise.NotFoundError{Name: clipTo(name, 64)}
 	var names []string
 	for _, s := range r.opt.Plugins.List(true) {
 		names = append(names, s.Name)
 	}
-	missing.Near = nearest(name, names)
-	return missing
+	return supervise.NotFound(name, names)
 }
 
 // nameOf reads the one parameter of a method that takes a name.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/vant-run/vant/host/internal/hosttest"
 	"github.com/vant-run/vant/host/internal/observe"
 	"github.com/vant-run/vant/host/internal/supervise"
 	"github.com/vant-run/vant/proto/envelope"
@@ -151,10 +153,10 @@ func TestNamesThatNobodyHasAreShortened(t *testing.T) {
 		name := strings.Repeat("n", 1<<16)
 		sup := newFakeSupervisor()
 		sup.settled = make(chan struct{})
-		var log logged
+		var log hosttest.Log
 		var records []Record
 		opt := options()
-		opt.Plugins, opt.Log = sup, log.logger()
+		opt.Plugins, opt.Log = sup, log.Logger()
 		opt.Done = func(r Record) { records = append(records, r) }
 		r := New(opt)
 		for _, timeout := range []time.Duration{time.Second, time.Minute} { // cut while it waits; told afterwards
@@ -212,15 +214,58 @@ func TestFollowerOfASilentPluginIsHeldBack(t *testing.T) {
 	}
 }
 
+// A stop waits for the calls that run, and must not wait for those that wait.
+func TestLongPollsEndAtAStop(t *testing.T) {
+	const noEvent, noLine = `"events":[]`, `"lines":[]`
+	for _, tt := range []struct{ name, method, params, empty string }{
+		{"events", "events.since", `{"wait_ms":20000}`, noEvent},
+		{"events of types", "events.since", `{"wait_ms":20000,"types":["tab"]}`, noEvent},
+		{"log lines", "plugins.logs", `{"name":"demo","after":3,"wait_ms":20000}`, noLine},
+		{"log lines of a silent plugin", "plugins.logs", `{"name":"gone","wait_ms":20000}`, noLine},
+	} {
+		for when, pause := range map[string]time.Duration{"before": time.Second, "after": 0} {
+			t.Run(tt.name+", begun "+when, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					opt := options()
+					r := New(opt)
+					begun := time.Now()
+					time.AfterFunc(pause/2, r.EndPolls)
+					if pause == 0 {
+						synctest.Wait()
+					}
+					line := `{"version":1,"id":1,"method":"` + tt.method + `","params":` + tt.params + `}`
+					var fromPlugin *pluginv1.CallResult
+					var wg sync.WaitGroup
+					wg.Go(func() {
+						fromPlugin = r.CallFrom(t.Context(), supervise.Origin{Plugin: "demo"},
+							&pluginv1.Call{Method: tt.method, Params: []byte(tt.params)})
+					})
+					reply := serve(t, r, line)
+					wg.Wait()
+					if took := time.Since(begun); took != pause/2 {
+						t.Errorf("ended after %v, want %v", took, pause/2)
+					}
+					if !strings.Contains(reply, `"ok":true`) || !strings.Contains(reply, tt.empty) {
+						t.Errorf("a client got %s", reply)
+					}
+					if fromPlugin.GetError() != nil || !strings.Contains(string(fromPlugin.GetResult()), tt.empty) {
+						t.Errorf("a plugin got %v", fromPlugin)
+					}
+				})
+			})
+		}
+	}
+}
+
 // A value that breaks a schema may be a secret: neither replies nor logs may
 // have it.
 func TestValuesAreNeverShown(t *testing.T) {
 	schema := `{"type":"object","properties":{"t":{"type":"string","pattern":"^a$","maxLength":3},"e":{"enum":["a"]},"c":{"const":1},
 		"n":{"type":"integer","maximum":5},"l":{"type":"array","maxItems":1,"items":{"type":"boolean"}},
 		"o":{"type":"object","properties":{},"additionalProperties":false},"u":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}`
-	var log logged
+	var log hosttest.Log
 	opt := options()
-	opt.Log = log.logger()
+	opt.Log = log.Logger()
 	r := New(opt)
 	d := demo(t)
 	for i, m := range d.set.Methods {

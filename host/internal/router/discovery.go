@@ -41,32 +41,22 @@ func (r *Router) statusOf(_ context.Context, c *call) ([]byte, error) {
 	return c.buf, nil
 }
 
-// versionOf answers version.
-func (r *Router) versionOf(_ context.Context, c *call) ([]byte, error) {
-	native := ""
-	if r.opt.Native != nil {
-		native = r.opt.Native()
-	}
-	b := append(c.buf[:0], `{"protocol":`...)
+// version makes the answer to version. Native is the engine behind the
+// methods, a browser with its version; the contract wants "" while none is
+// known, and no plugin can name one yet.
+func (r *Router) version(plugins []source) []byte {
+	b := append([]byte(nil), `{"protocol":`...)
 	b = strconv.AppendInt(b, envelope.Version, 10)
 	b = append(b, `,"vant":`...)
 	b = wire.AppendString(b, r.opt.Version.Vant)
 	b = append(b, `,"vantage":`...) // the name that older clients read
 	b = wire.AppendString(b, r.opt.Version.Vant)
-	b = append(b, `,"native":`...)
-	b = wire.AppendString(b, native)
-	c.buf = append(b, c.table.versionTail...)
-	return c.buf, nil
-}
-
-// versionTail is version from "go" on.
-func (r *Router) versionTail(list []source) []byte {
-	b := append([]byte(nil), `,"go":`...)
+	b = append(b, `,"native":"","go":`...)
 	b = wire.AppendString(b, r.opt.Version.Go)
 	b = append(b, `,"commit":`...)
 	b = wire.AppendString(b, r.opt.Version.Commit)
 	b = append(b, `,"plugins":{`...)
-	for i, p := range list {
+	for i, p := range plugins {
 		if i > 0 {
 			b = append(b, ',')
 		}

@@ -89,7 +89,9 @@ func (r *Router) eventsSince(ctx context.Context, c *call) ([]byte, error) {
 	}
 	var page events.Page
 	if wait > 0 {
-		page = r.opt.Events.Wait(ctx, after, int(limit), types, wait)
+		polling, end := r.poll(ctx)
+		page = r.opt.Events.Wait(polling, after, int(limit), types, wait)
+		end()
 	} else {
 		page = r.opt.Events.Since(after, int(limit), types)
 	}

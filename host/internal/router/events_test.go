@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vant-run/vant/host/internal/events"
+	"github.com/vant-run/vant/host/internal/hosttest"
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
 
@@ -21,9 +22,9 @@ func ringTypes(ring *events.Ring) []string {
 }
 
 func TestEventsOfACallAreKeptInOrderWithoutTheBadOnes(t *testing.T) {
-	var log logged
+	var log hosttest.Log
 	opt := options()
-	opt.Log = log.logger()
+	opt.Log = log.Logger()
 	r := New(opt)
 	d := demo(t)
 	d.invoke.(fakePlugin)["demo.null"] = func(context.Context, *pluginv1.InvokeRequest) (*pluginv1.InvokeResponse, error) {

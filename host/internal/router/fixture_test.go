@@ -6,11 +6,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
 	"github.com/vant-run/vant/host/internal/events"
@@ -267,7 +265,6 @@ func (fakeCatalog) Lock(context.Context) (LockFile, error) {
 	return LockFile{File: "/c/plugins.lock"}, nil
 }
 func connections() int { return 2 }
-func native() string   { return "Chromium 156.0" }
 func reload(context.Context) (applied, restart []string, _ error) {
 	return []string{"log.level"}, nil, nil
 }
@@ -279,7 +276,6 @@ func options() Options {
 		Socket:      "/run/s.sock",
 		Started:     time.Now(),
 		Connections: connections,
-		Native:      native,
 		Events:      events.New(64),
 		Plugins:     newFakeSupervisor(),
 		Logs:        fakeLogs{},
@@ -304,26 +300,4 @@ func serve(t testing.TB, r *Router, line string) string {
 		t.Fatalf("the reply is not one line: %q", reply)
 	}
 	return string(reply[:len(reply)-1])
-}
-
-// logged gathers what a router logs.
-type logged struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
-func (l *logged) logger() hclog.Logger {
-	return hclog.New(&hclog.LoggerOptions{Output: l, Level: hclog.Trace})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/vant-run/vant/host/internal/hosttest"
 	"github.com/vant-run/vant/host/internal/method"
 	"github.com/vant-run/vant/proto/envelope"
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
@@ -365,9 +366,9 @@ func TestRestartIsBounded(t *testing.T) {
 }
 
 func TestPanicIsOneCallsFailure(t *testing.T) {
-	var log logged
+	var log hosttest.Log
 	opt := options()
-	opt.Log = log.logger()
+	opt.Log = log.Logger()
 	sup := newFakeSupervisor()
 	sup.restart = func(context.Context, string, bool) (uint64, error) { panic("broken built-in") }
 	opt.Plugins = sup

@@ -46,9 +46,6 @@ type Options struct {
 	Limits Limits
 	// Connections counts the clients that are connected; nil: 0.
 	Connections func() int
-	// Native names the engine behind the methods, such as a browser with its
-	// version, "" while it is not known; nil: never known.
-	Native func() string
 
 	Events *events.Ring // required
 	// Plugins is required.
@@ -106,6 +103,9 @@ type Router struct {
 	status   []byte // the part of status that never changes
 	table    atomic.Pointer[table]
 	calls    sync.Pool // of *call
+
+	polling  context.Context // ends with EndPolls
+	endPolls context.CancelFunc
 }
 
 // New makes a router that serves the built-in methods alone until SetPlugins
@@ -130,6 +130,7 @@ func New(opt Options) *Router {
 		opt.Limits.Connections = envelope.MaxConnections
 	}
 	r := &Router{opt: opt, log: opt.Log}
+	r.polling, r.endPolls = context.WithCancel(context.Background())
 	r.status = statusHead(opt.Socket, os.Getpid())
 	r.calls.New = func() any { return newCall(r) }
 	r.builtins = builtins(r)
@@ -157,6 +158,19 @@ func (r *Router) set(list []source) {
 // Settled is closed when the first starts of plugins have come to an end; from
 // then on an unknown method is refused at once.
 func (r *Router) Settled() <-chan struct{} { return r.opt.Plugins.Settled() }
+
+// EndPolls is called when the host begins to stop: from then on no call waits
+// for an event or a log line. Those that do are answered with what there is,
+// an empty page, so that followers hold up no stop.
+func (r *Router) EndPolls() { r.endPolls() }
+
+// poll is the context of a wait for what may come: it ends with ctx and with
+// EndPolls.
+func (r *Router) poll(ctx context.Context) (polling context.Context, end context.CancelFunc) {
+	polling, cancel := context.WithCancel(ctx)
+	forget := context.AfterFunc(r.polling, cancel)
+	return polling, func() { forget(); cancel() }
+}
 
 // Serve answers one request line, without its newline, with one reply line,
 // which it appends to dst. The line may be reused when Serve has returned.

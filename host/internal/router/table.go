@@ -35,8 +35,8 @@ type table struct {
 	names        []string // sorted
 	describe     []byte
 	capabilities []byte
-	versionTail  []byte // the part of version that follows "native"
-	ready        int    // plugins that serve
+	version      []byte
+	ready        int // plugins that serve
 	replaced     chan struct{}
 }
 
@@ -99,6 +99,6 @@ func (r *Router) build(list []source) *table {
 	}
 	t.describe = append(t.describe, '}')
 	t.capabilities = r.capabilities(list)
-	t.versionTail = r.versionTail(list)
+	t.version = r.version(list)
 	return t
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/vant-run/vant/host/internal/hosttest"
 	"github.com/vant-run/vant/host/internal/method"
 	"github.com/vant-run/vant/host/internal/supervise"
 	"github.com/vant-run/vant/internal/wire"
@@ -84,9 +85,9 @@ func TestMethodsWithoutABackingDoNotExist(t *testing.T) {
 }
 
 func TestTableOfUnusualPlugins(t *testing.T) {
-	var log logged
+	var log hosttest.Log
 	opt := options()
-	opt.Log = log.logger()
+	opt.Log = log.Logger()
 	r := New(opt)
 	clash := func(plugin string) source {
 		return source{

@@ -122,14 +122,7 @@ func (c *conn) read(p []byte, due func() time.Time) (int, error) {
 	if err := c.readBy(due()); err != nil {
 		return 0, err
 	}
-	waited := c.raw.Read(func(fd uintptr) bool {
-		n, err = readFD(int(fd), p)
-		return err != unix.EAGAIN //nolint:errorlint // readFD gives the bare errno
-	})
-	if waited != nil {
-		return 0, waited
-	}
-	return n, err
+	return transfer(c.raw.Read, readFD, p)
 }
 
 // readBy sets the deadline of reads, or the one of the shutdown if that is
@@ -188,7 +181,7 @@ func (c *conn) write(p []byte) error {
 	}
 }
 
-func (c *conn) waitWrite(p []byte, end time.Time) (n int, err error) {
+func (c *conn) waitWrite(p []byte, end time.Time) (int, error) {
 	if err := c.register(); err != nil {
 		return 0, err
 	}
@@ -199,14 +192,7 @@ func (c *conn) waitWrite(p []byte, end time.Time) (n int, err error) {
 	if err := c.writeBy(t); err != nil {
 		return 0, err
 	}
-	waited := c.raw.Write(func(fd uintptr) bool {
-		n, err = writeFD(int(fd), p)
-		return err != unix.EAGAIN //nolint:errorlint // writeFD gives the bare errno
-	})
-	if waited != nil {
-		return 0, waited
-	}
-	return n, err
+	return transfer(c.raw.Write, writeFD, p)
 }
 
 // writeBy sets the deadline of writes, unless the shutdown has run out of
@@ -218,6 +204,19 @@ func (c *conn) writeBy(t time.Time) error {
 		return os.ErrDeadlineExceeded
 	}
 	return c.file.SetWriteDeadline(t)
+}
+
+// transfer repeats step, which moves bytes of p and does not wait, until the
+// poller's wait has ended or some were moved.
+func transfer(wait func(func(fd uintptr) bool) error, step func(fd int, p []byte) (int, error), p []byte) (n int, err error) {
+	waited := wait(func(fd uintptr) bool {
+		n, err = step(int(fd), p)
+		return err != unix.EAGAIN //nolint:errorlint // readFD and writeFD give the bare errno
+	})
+	if waited != nil {
+		return 0, waited
+	}
+	return n, err
 }
 
 // readFD reads without waiting: io.EOF at the end, else the bare errno.

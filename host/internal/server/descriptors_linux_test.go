@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/vant-run/vant/host/internal/hosttest"
 )
 
 func openDescriptors(t *testing.T) int {
@@ -30,7 +32,7 @@ func TestNoDescriptorIsLeftBehind(t *testing.T) {
 		return append(dst, '\n')
 	}), nil)
 	readAll(t, f.send("{}\n")) // the poller has its descriptors now
-	eventually(t, "the first connection ends", f.none)
+	hosttest.Eventually(t, "the first connection ends", f.none)
 	// A descriptor that only the collector closes is left behind too.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	before := openDescriptors(t)
@@ -42,9 +44,9 @@ func TestNoDescriptorIsLeftBehind(t *testing.T) {
 		}
 		hangUp(f.send("unfinished"))
 		c := f.send("slow\n")
-		receive(t, calls, "the slow call")
+		hosttest.Receive(t, calls, "the slow call")
 		hangUp(c) // goes during its call
 	}
-	eventually(t, "all connections end", f.none)
-	eventually(t, "all descriptors are closed", func() bool { return openDescriptors(t) <= before })
+	hosttest.Eventually(t, "all connections end", f.none)
+	hosttest.Eventually(t, "all descriptors are closed", func() bool { return openDescriptors(t) <= before })
 }

@@ -11,15 +11,17 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/vant-run/vant/host/internal/hosttest"
 )
 
 // try is dial for goroutines other than the test's.
 func (f *fixture) try() (net.Conn, error) {
-	c, err := net.DialTimeout("unix", f.listener.Path(), patience)
+	c, err := net.DialTimeout("unix", f.listener.Path(), hosttest.Patience)
 	if err != nil {
 		return nil, err
 	}
-	return c, c.SetDeadline(time.Now().Add(patience))
+	return c, c.SetDeadline(time.Now().Add(hosttest.Patience))
 }
 
 func TestAPanicFailsItsRequestAlone(t *testing.T) {
@@ -78,7 +80,7 @@ func TestTheContextEndsWithTheCall(t *testing.T) {
 		return append(dst, '\n')
 	}), nil)
 	readAll(t, f.send("{}\n"))
-	receive(t, (<-contexts).Done(), "the context ends")
+	hosttest.Receive(t, (<-contexts).Done(), "the context ends")
 }
 
 // call is one that waits in its handler.
@@ -109,15 +111,15 @@ func TestAClientThatGoesCancelsItsCallAndAHalfCloseDoesNot(t *testing.T) {
 			f := start(t, blocking(calls), func(s *Server) { s.bounds.watchAfter = watchAfter })
 
 			half := f.send("half\n")
-			stays := receive(t, calls, "the call of the one that stays")
+			stays := hosttest.Receive(t, calls, "the call of the one that stays")
 			if err := half.CloseWrite(); err != nil {
 				t.Fatal(err)
 			}
 			full := f.send("full\n")
-			goes := receive(t, calls, "the call of the one that goes")
-			eventually(t, "both are watched", func() bool { return waits(f.Server) == 2 })
+			goes := hosttest.Receive(t, calls, "the call of the one that goes")
+			hosttest.Eventually(t, "both are watched", func() bool { return waits(f.Server) == 2 })
 			hangUp(full)
-			receive(t, goes.ctx.Done(), "its context ends")
+			hosttest.Receive(t, goes.ctx.Done(), "its context ends")
 
 			if stays.ctx.Err() != nil {
 				t.Error("a half-close cancelled the call")
@@ -126,7 +128,7 @@ func TestAClientThatGoesCancelsItsCallAndAHalfCloseDoesNot(t *testing.T) {
 			if got := readAll(t, half); got != "released\n" {
 				t.Errorf("got %q", got)
 			}
-			eventually(t, "the connections end", f.none)
+			hosttest.Eventually(t, "the connections end", f.none)
 		})
 	}
 }
@@ -138,18 +140,18 @@ func TestAClientThatHalfClosesAndThenGoesCancelsItsCall(t *testing.T) {
 	if err := c.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	running := receive(t, calls, "the call")
-	eventually(t, "it is watched", func() bool { return waits(f.Server) == 1 })
+	running := hosttest.Receive(t, calls, "the call")
+	hosttest.Eventually(t, "it is watched", func() bool { return waits(f.Server) == 1 })
 	hangUp(c)
-	receive(t, running.ctx.Done(), "its context ends")
+	hosttest.Receive(t, running.ctx.Done(), "its context ends")
 }
 
 func TestAClientThatSendsOnDuringItsCallIsNotGone(t *testing.T) {
 	calls := make(chan *call, 1)
 	f := start(t, blocking(calls), nil)
 	c := f.send("{}\n")
-	running := receive(t, calls, "the call")
-	eventually(t, "it is watched", func() bool { return waits(f.Server) == 1 })
+	running := hosttest.Receive(t, calls, "the call")
+	hosttest.Eventually(t, "it is watched", func() bool { return waits(f.Server) == 1 })
 	for range 100 {
 		if _, err := io.WriteString(c, "more"); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/vant-run/vant/host/internal/hosttest"
 )
 
 func TestClientsBeyondTheLimitAreToldBusy(t *testing.T) {
@@ -21,14 +23,14 @@ func TestClientsBeyondTheLimitAreToldBusy(t *testing.T) {
 		{"sends a request", 64, "{}\n"},
 		{"sends nothing", 64, ""},
 		{"sends much", 64, strings.Repeat("x", 1<<20)},
-		{"no patience, sends a request", 0, "{}\n"},
-		{"no patience, sends nothing", 0, ""},
+		{"no hosttest.Patience, sends a request", 0, "{}\n"},
+		{"no hosttest.Patience, sends nothing", 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			calls := make(chan *call, 1)
 			f := start(t, blocking(calls), func(s *Server) { s.max, s.bounds.refusals = 1, c.refusals })
 			first := f.send("{}\n")
-			running := receive(t, calls, "the first call")
+			running := hosttest.Receive(t, calls, "the first call")
 
 			for range 20 {
 				second := f.dial()
@@ -47,9 +49,9 @@ func TestClientsBeyondTheLimitAreToldBusy(t *testing.T) {
 			if got := readAll(t, first); got != "released\n" {
 				t.Errorf("the first got %q", got)
 			}
-			eventually(t, "the first connection ends", f.none)
+			hosttest.Eventually(t, "the first connection ends", f.none)
 			third := f.send("{}\n")
-			close(receive(t, calls, "a call when there is room again").release)
+			close(hosttest.Receive(t, calls, "a call when there is room again").release)
 			if got := readAll(t, third); got != "released\n" {
 				t.Errorf("the third got %q", got)
 			}
@@ -63,7 +65,7 @@ func TestRefusedClientsThatStayAreBounded(t *testing.T) {
 		s.max, s.bounds.refusals, s.bounds.refuseTime = 1, 4, 50*time.Millisecond
 	})
 	f.send("{}\n")
-	running := receive(t, calls, "the first call")
+	running := hosttest.Receive(t, calls, "the first call")
 	var stay []net.Conn
 	for range 20 {
 		stay = append(stay, f.dial())
@@ -76,7 +78,7 @@ func TestRefusedClientsThatStayAreBounded(t *testing.T) {
 			t.Errorf("%d at once", n)
 		}
 	}
-	eventually(t, "the server has let them go", func() bool { return f.refusals.Load() == 0 })
+	hosttest.Eventually(t, "the server has let them go", func() bool { return f.refusals.Load() == 0 })
 	close(running.release)
 }
 
@@ -127,7 +129,7 @@ func TestRunningOutOfDescriptorsPasses(t *testing.T) {
 	if err := unix.Connect(client, &unix.SockaddrUnix{Name: f.listener.Path()}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the server says that it cannot accept", func() bool {
+	hosttest.Eventually(t, "the server says that it cannot accept", func() bool {
 		return strings.Contains(f.log.String(), "cannot accept")
 	})
 	if _, err := unix.Write(client, []byte("{}\n")); err != nil {
@@ -139,7 +141,7 @@ func TestRunningOutOfDescriptorsPasses(t *testing.T) {
 	if err != nil || string(buf[:n]) != "{}\n" {
 		t.Errorf("got %q, %v", buf[:max(n, 0)], err)
 	}
-	eventually(t, "the server says that it accepts again", func() bool {
+	hosttest.Eventually(t, "the server says that it accepts again", func() bool {
 		return strings.Contains(f.log.String(), "accepting connections again")
 	})
 }
@@ -166,12 +168,12 @@ func TestShutdownLetsRequestsEnd(t *testing.T) {
 	calls := make(chan *call, 1)
 	f := start(t, blocking(calls), nil)
 	c := f.send("{}\n")
-	running := receive(t, calls, "the call")
+	running := hosttest.Receive(t, calls, "the call")
 
 	done := make(chan error, 1)
 	go func() { done <- f.Shutdown(t.Context()) }()
-	receive(t, f.stop, "the shutdown begins")
-	eventually(t, "nobody gets in any more", func() bool {
+	hosttest.Receive(t, f.stop, "the shutdown begins")
+	hosttest.Eventually(t, "nobody gets in any more", func() bool {
 		late, err := net.Dial("unix", f.listener.Path())
 		if err == nil {
 			hangUp(late)
@@ -185,7 +187,7 @@ func TestShutdownLetsRequestsEnd(t *testing.T) {
 	if got := readAll(t, c); got != "released\n" {
 		t.Errorf("got %q", got)
 	}
-	if err := receive(t, done, "the shutdown"); err != nil {
+	if err := hosttest.Receive(t, done, "the shutdown"); err != nil {
 		t.Error(err)
 	}
 }
@@ -215,7 +217,7 @@ func TestShutdownServesThoseWhoConnectedBefore(t *testing.T) {
 func TestShutdownClosesThoseWhoSayNothing(t *testing.T) {
 	f := start(t, echo, func(s *Server) { s.bounds.lastRead = 10 * time.Millisecond })
 	silent, partial := f.dial(), f.send(`{"ver`)
-	eventually(t, "the server waits for them", func() bool { return waits(f.Server) == 2 })
+	hosttest.Eventually(t, "the server waits for them", func() bool { return waits(f.Server) == 2 })
 	if err := f.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -230,7 +232,7 @@ func TestShutdownCancelsCallsWhenItsTimeIsOver(t *testing.T) {
 	calls := make(chan *call, 1)
 	f := start(t, blocking(calls), nil)
 	c := f.send("{}\n")
-	receive(t, calls, "the call")
+	hosttest.Receive(t, calls, "the call")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := f.Shutdown(ctx); err != nil {
@@ -244,9 +246,9 @@ func TestShutdownCancelsCallsWhenItsTimeIsOver(t *testing.T) {
 func TestShutdownCutsAClientThatDoesNotRead(t *testing.T) {
 	f := start(t, handlerFunc(func(_ context.Context, _, dst []byte) []byte {
 		return append(append(dst, make([]byte, 8<<20)...), '\n')
-	}), func(s *Server) { s.bounds.lastReply, s.bounds.lastCut = 10*time.Millisecond, patience })
+	}), func(s *Server) { s.bounds.lastReply, s.bounds.lastCut = 10*time.Millisecond, hosttest.Patience })
 	f.send("{}\n")
-	eventually(t, "its reply stands still", func() bool { return waits(f.Server) == 1 })
+	hosttest.Eventually(t, "its reply stands still", func() bool { return waits(f.Server) == 1 })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := f.Shutdown(ctx); err != nil {
@@ -265,12 +267,12 @@ func TestShutdownTellsOfAHandlerThatDoesNotEnd(t *testing.T) {
 		return append(dst, '\n')
 	}), func(s *Server) { s.bounds.lastReply, s.bounds.lastCut = time.Millisecond, time.Millisecond })
 	f.send("{}\n")
-	receive(t, entered, "the call")
+	hosttest.Receive(t, entered, "the call")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := f.Shutdown(ctx); err == nil || !strings.Contains(err.Error(), "1 connections") {
 		t.Errorf("got %v", err)
 	}
 	close(release)
-	eventually(t, "the connection ends", f.none)
+	hosttest.Eventually(t, "the connection ends", f.none)
 }

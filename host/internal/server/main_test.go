@@ -7,20 +7,16 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
 
+	"github.com/vant-run/vant/host/internal/hosttest"
 	"github.com/vant-run/vant/host/internal/socket"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// patience bounds the waits of tests for what must happen.
-const patience = 20 * time.Second
 
 // handlerFunc is a Handler without a pid.
 type handlerFunc func(ctx context.Context, line, dst []byte) []byte
@@ -40,31 +36,14 @@ type fixture struct {
 	t        *testing.T
 	listener *socket.Listener
 	served   chan error
-	log      logBuffer
-}
-
-type logBuffer struct {
-	mu  sync.Mutex
-	buf strings.Builder
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
+	log      hosttest.Log
 }
 
 // start runs a server until the test ends; change may set its bounds before.
 func start(t *testing.T, h Handler, change func(*Server)) *fixture {
 	t.Helper()
 	f := &fixture{t: t, served: make(chan error, 1)}
-	f.Server = New(Options{Handler: h, Log: hclog.New(&hclog.LoggerOptions{Output: &f.log, Level: hclog.Info})})
+	f.Server = New(Options{Handler: h, Log: f.log.Logger()})
 	if change != nil {
 		change(f.Server)
 	}
@@ -72,7 +51,7 @@ func start(t *testing.T, h Handler, change func(*Server)) *fixture {
 	go func() { f.served <- f.Serve(f.listener) }()
 	t.Cleanup(func() {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), hosttest.Patience)
 		defer cancel()
 		if err := f.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
@@ -106,7 +85,7 @@ func (f *fixture) dial() *net.UnixConn {
 		f.t.Fatal(err)
 	}
 	f.t.Cleanup(func() { hangUp(c) })
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(hosttest.Patience)); err != nil {
 		f.t.Fatal(err)
 	}
 	return c
@@ -147,33 +126,6 @@ func errorOf(t *testing.T, line string) (id, code string) {
 		t.Fatalf("not a failure: %s", line)
 	}
 	return string(reply.ID), reply.Error.Code
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("not in time: %s", what)
-		}
-	}
-}
-
-func receive[T any](t *testing.T, from <-chan T, what string) T {
-	t.Helper()
-	select {
-	case v := <-from:
-		return v
-	case <-time.After(patience):
-		t.Fatalf("not in time: %s", what)
-		panic("unreachable")
-	}
 }
 
 func (f *fixture) none() bool { return f.Connections() == 0 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vant-run/vant/host/internal/hosttest"
 	"github.com/vant-run/vant/proto/envelope"
 )
 
@@ -67,7 +68,7 @@ func TestAClientThatSaysNothingIsLetGo(t *testing.T) {
 	if got := readAll(t, c); got != "" {
 		t.Errorf("got %q", got)
 	}
-	eventually(t, "the connection ends", f.none)
+	hosttest.Eventually(t, "the connection ends", f.none)
 	if calls.Load() != 0 {
 		t.Error("the handler was called")
 	}
@@ -118,7 +119,7 @@ func TestJunkOfFortyMebibytesGetsReplyAndCleanEnd(t *testing.T) {
 		t.Error(code)
 	}
 	hangUp(c)
-	eventually(t, "the connection ends", f.none)
+	hosttest.Eventually(t, "the connection ends", f.none)
 }
 
 func TestJunkForEverGetsReplyAndCleanEnd(t *testing.T) {
@@ -138,7 +139,7 @@ func TestJunkForEverGetsReplyAndCleanEnd(t *testing.T) {
 			if _, code := errorOf(t, readAll(t, c)); code != "request_too_large" {
 				t.Error(code)
 			}
-			eventually(t, "the connection ends", f.none)
+			hosttest.Eventually(t, "the connection ends", f.none)
 		})
 	}
 }
@@ -207,7 +208,7 @@ func TestOtherProtocolsAreTold(t *testing.T) {
 	t.Run("in parts", func(t *testing.T) {
 		f := &fixture{Server: f.Server, t: t, listener: f.listener}
 		c := f.send("GE")
-		eventually(t, "the server waits for more", func() bool { return waits(f.Server) == 1 })
+		hosttest.Eventually(t, "the server waits for more", func() bool { return waits(f.Server) == 1 })
 		if _, err := io.WriteString(c, "T /"); err != nil {
 			t.Fatal(err)
 		}
@@ -283,8 +284,8 @@ func TestAClientThatDoesNotReadIsClosed(t *testing.T) {
 				return append(append(dst, make([]byte, 8<<20)...), '\n')
 			}), func(s *Server) { change(&s.bounds) })
 			f.send("{}\n")
-			eventually(t, "the reply begins", func() bool { return waits(f.Server) == 1 })
-			eventually(t, "the connection ends", f.none)
+			hosttest.Eventually(t, "the reply begins", func() bool { return waits(f.Server) == 1 })
+			hosttest.Eventually(t, "the connection ends", f.none)
 		})
 	}
 }
@@ -315,7 +316,7 @@ func TestClientsOfOtherUsersAreClosedAndLogged(t *testing.T) {
 	if got := readAll(t, c); got != "" {
 		t.Errorf("got %q", got)
 	}
-	eventually(t, "a line in the log", func() bool { return strings.Contains(f.log.String(), "another user") })
+	hosttest.Eventually(t, "a line in the log", func() bool { return strings.Contains(f.log.String(), "another user") })
 	if calls.Load() != 0 {
 		t.Error("the handler was called")
 	}
@@ -340,7 +341,7 @@ func TestEachClientGetsItsOwnReply(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			eventually(t, "all connections end", f.none)
+			hosttest.Eventually(t, "all connections end", f.none)
 			if n := waits(f.Server); n != 0 {
 				t.Errorf("%d are still with the poller", n)
 			}

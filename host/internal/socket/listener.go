@@ -160,8 +160,15 @@ func newEndpoint(fd int, path string, id inode) (*endpoint, error) {
 	return e, nil
 }
 
-// wake makes a blocked Accept look again.
-func (e *endpoint) wake() error { return e.file.SetReadDeadline(time.Unix(1, 0)) }
+// wake makes an Accept that is blocked at e look again. One that has given e
+// up, which closes it, has looked already.
+func (l *Listener) wake(e *endpoint) error {
+	err := e.file.SetReadDeadline(time.Unix(1, 0))
+	if err != nil && !l.holds(e) {
+		return nil
+	}
+	return err
+}
 
 // Path is the absolute path of the socket file.
 func (l *Listener) Path() string { return l.path }
@@ -186,7 +193,7 @@ func (l *Listener) Accept() (fd int, err error) {
 			err = e.raw.Control(func(fd uintptr) { e.take(fd) })
 		}
 		switch {
-		case errors.Is(err, os.ErrDeadlineExceeded): // wake
+		case errors.Is(err, os.ErrDeadlineExceeded): // by wake
 			continue
 		case err != nil && !l.holds(e): // closed meanwhile
 			return -1, net.ErrClosed
@@ -255,7 +262,7 @@ func (l *Listener) Retire() {
 		for _, e := range unwanted {
 			e.file.Close()
 		}
-		if err := e.wake(); err != nil && !errors.Is(err, os.ErrClosed) {
+		if err := l.wake(e); err != nil {
 			l.log.Error("cannot wake the accepting side; closing the socket", "error", err)
 			e.file.Close()
 		}

@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
+
+	"github.com/vant-run/vant/host/internal/hosttest"
 )
 
 func TestTheSocketAndItsLockArePrivateWhateverTheUmask(t *testing.T) {
@@ -119,7 +122,7 @@ func TestCloseWakesAnAccept(t *testing.T) {
 				if !errors.Is(err, net.ErrClosed) {
 					t.Error(err)
 				}
-			case <-time.After(patience):
+			case <-time.After(hosttest.Patience):
 				t.Fatal("accept still waits")
 			}
 		})
@@ -149,6 +152,83 @@ func TestRetireLetsNobodyInAndKeepsTheLock(t *testing.T) {
 	var held *HeldError
 	if _, err := Listen(t.Context(), Options{Path: path}); !errors.As(err, &held) {
 		t.Errorf("a second host got: %v", err)
+	}
+}
+
+func TestACleanStopLogsNothing(t *testing.T) {
+	kinds := map[string]func(t *testing.T, log hclog.Logger) *Listener{
+		"own socket": func(t *testing.T, log hclog.Logger) *Listener {
+			l, err := Listen(t.Context(), Options{Path: socketPath(t), Log: log})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		},
+		"passed socket": func(t *testing.T, log hclog.Logger) *Listener {
+			path := socketPath(t)
+			fd, id, err := bind(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := &Listener{log: log, stopWatch: make(chan struct{}), watchDone: make(chan struct{})}
+			close(l.watchDone)
+			if err := l.adopt(t.Context(), &passedSocket{fd, path, id}); err != nil {
+				t.Fatal(err)
+			}
+			return l
+		},
+	}
+	for name, listen := range kinds {
+		t.Run(name, func(t *testing.T) {
+			for range 20 { // Accept may be anywhere when the stop comes
+				var log hosttest.Log
+				l := listen(t, hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Warn}))
+				ended := make(chan error, 1)
+				go func() {
+					for {
+						fd, err := l.Accept()
+						if err != nil {
+							ended <- err
+							return
+						}
+						closeFD(fd)
+					}
+				}()
+				client, err := connect(l.Path())
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.Retire()
+				if err := <-ended; !errors.Is(err, net.ErrClosed) {
+					t.Errorf("accept ended with %v", err)
+				}
+				closeFD(client)
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+				if log.String() != "" {
+					t.Fatalf("it logged %s", log.String())
+				}
+			}
+		})
+	}
+}
+
+func TestAnEndpointThatAcceptGaveUpNeedsNoWaking(t *testing.T) {
+	l := unwatched(t, socketPath(t))
+	if err := os.Remove(l.Path()); err != nil {
+		t.Fatal(err)
+	}
+	old := l.ends[0]
+	mustCheck(t, l, true)
+	l.drop(old)
+	if err := l.wake(old); err != nil {
+		t.Errorf("waking an endpoint that is gone: %v", err)
+	}
+	held := l.ends[0]
+	held.file.Close()
+	if err := l.wake(held); err == nil {
+		t.Error("an endpoint that is in use and cannot be woken goes unnoticed")
 	}
 }
 

@@ -1,23 +1,19 @@
 package socket
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
-)
 
-// patience bounds the waits of tests for what must happen.
-const patience = 20 * time.Second
+	"github.com/vant-run/vant/host/internal/hosttest"
+)
 
 // roleVariable makes the test binary play a process of its own.
 const roleVariable = "VANT_SOCKET_TEST_ROLE"
@@ -72,27 +68,9 @@ func play(role, path string) error {
 	return fmt.Errorf("unknown role %q", role)
 }
 
-// output gathers what a process prints.
-type output struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.buf.String()
-}
-
 func command(t *testing.T, role, path string, env ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), hosttest.Patience)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0])
 	cmd.Env = append(append(os.Environ(), roleVariable+"="+role, "VANT_SOCKET_TEST_PATH="+path), env...)
@@ -102,14 +80,14 @@ func command(t *testing.T, role, path string, env ...string) *exec.Cmd {
 // startHost runs another process that serves path.
 func startHost(t *testing.T, path string) *exec.Cmd {
 	t.Helper()
-	var out output
+	var out hosttest.Log
 	cmd := command(t, "host", path)
 	cmd.Stdout = &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { kill(cmd) })
-	eventually(t, "the other host serves", func() bool { return strings.Contains(out.String(), "serving") })
+	hosttest.Eventually(t, "the other host serves", func() bool { return strings.Contains(out.String(), "serving") })
 	return cmd
 }
 
@@ -117,21 +95,6 @@ func startHost(t *testing.T, path string) *exec.Cmd {
 func kill(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("not in time: %s", what)
-		}
-	}
 }
 
 func mustListen(t *testing.T, path string) *Listener {

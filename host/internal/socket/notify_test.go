@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/vant-run/vant/host/internal/hosttest"
 )
 
 // notifyManager listens as a service manager does; what it gives waits for one
@@ -23,7 +25,7 @@ func notifyManager(t *testing.T, name string) func() string {
 	t.Cleanup(func() { _ = c.Close() })
 	return func() string {
 		t.Helper()
-		if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		if err := c.SetReadDeadline(time.Now().Add(hosttest.Patience)); err != nil {
 			t.Fatal(err)
 		}
 		buf := make([]byte, 4096)
@@ -73,7 +75,7 @@ func TestReloadingHasTheTime(t *testing.T) {
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
 		t.Fatal(err)
 	}
-	if age := now.Nano()/1000 - sent; age < 0 || age > patience.Microseconds() {
+	if age := now.Nano()/1000 - sent; age < 0 || age > hosttest.Patience.Microseconds() {
 		t.Errorf("it is %d µs old", age)
 	}
 }

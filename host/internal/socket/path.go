@@ -57,6 +57,21 @@ func checkParent(path string) error {
 	return nil
 }
 
+// Check says why a host could not serve at path, as far as a look can tell.
+func Check(path string) error {
+	path, err := checkPath(path)
+	if err != nil {
+		return err
+	}
+	if err := checkParent(path); err != nil {
+		return err
+	}
+	if _, err := ownSocket(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // PrivateDir makes the folder path with mode 0700, or checks that what is
 // there is such a folder: owned by this user, mode 0700, not a symbolic link.
 // Its parent must exist. Nothing that is there already is changed.

@@ -52,7 +52,7 @@ func (l *Listener) check() (again bool, err error) {
 	l.mu.Lock()
 	l.ends = append(l.ends, e)
 	l.mu.Unlock()
-	return true, old.wake()
+	return true, l.wake(old)
 }
 
 // keepLock takes the lock again when its file is gone: without it two hosts

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/vant-run/vant/host/internal/hosttest"
 )
 
 func mustCheck(t *testing.T, l *Listener, want bool) {
@@ -179,7 +181,7 @@ func TestTheWatchTurnsAWaitingAcceptToTheNewSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	var client int
-	eventually(t, "the path leads to the host again", func() bool {
+	hosttest.Eventually(t, "the path leads to the host again", func() bool {
 		client, err = connect(path)
 		return err == nil
 	})
@@ -189,7 +191,7 @@ func TestTheWatchTurnsAWaitingAcceptToTheNewSocket(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(patience):
+	case <-time.After(hosttest.Patience):
 		t.Error("accept still waits at the old socket")
 	}
 	if err := l.Close(); err != nil {

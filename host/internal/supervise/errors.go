@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/vant-run/vant/internal/wire"
 )
 
 // ErrResultTooLarge: the plugin's answer is larger than the host takes. The
@@ -40,20 +42,22 @@ func (e *NotFoundError) Error() string {
 	return s
 }
 
-// notFound names the plugins that name may have meant.
-func notFound(name string, names []string) *NotFoundError {
+// NotFound makes the error for a name that is none of names: those it may have
+// meant are in it.
+func NotFound(name string, names []string) *NotFoundError {
 	name = clip(name, 64)
 	type near struct {
 		name string
 		d    int
 	}
 	var found []near
+	limit := max(1, len(name)/3)
 	for _, n := range names {
-		d := distance(name, n)
+		d := wire.Distance(name, n, limit)
 		if name != "" && strings.HasPrefix(n, name) {
 			d = min(d, 1)
 		}
-		if d <= max(1, len(name)/3) {
+		if d <= limit {
 			found = append(found, near{n, d})
 		}
 	}
@@ -65,26 +69,6 @@ func notFound(name string, names []string) *NotFoundError {
 		e.Near = append(e.Near, f.name)
 	}
 	return e
-}
-
-// distance is the number of edits, of bytes, from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diag
-			if a[i] != b[j] {
-				d = 1 + min(diag, row[j], row[j+1])
-			}
-			diag, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
 }
 
 // clip bounds a text that others wrote and makes it valid UTF-8.

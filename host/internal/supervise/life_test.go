@@ -71,21 +71,21 @@ func TestConfigIsCheckedAgainstThePluginsSchema(t *testing.T) {
 				return nil
 			}}
 		}, func(o *Options) {
-			o.CheckConfig = func(schema, config []byte) error {
+			o.CheckConfig = func(plugin string, schema, config []byte) error {
 				if string(schema) != `{"type":"object"}` {
 					t.Errorf("schema is %s", schema)
 				}
 				if string(config) == "{}" {
 					return nil
 				}
-				return errors.New("/speed: expected integer")
+				return errors.New(plugin + "/speed: expected integer")
 			}
 		})
 		bad := spec("bad")
 		bad.Config = []byte(`{"speed":"x"}`)
 		w.apply(spec("good"), bad)
 		w.wantState("good", Ready)
-		if st := w.wantState("bad", Failed); st.Reason != "configure: /speed: expected integer" {
+		if st := w.wantState("bad", Failed); st.Reason != "configure: bad/speed: expected integer" {
 			t.Errorf("reason is %q", st.Reason)
 		}
 		if w.proc("bad", 1).configured.Load() != 0 {

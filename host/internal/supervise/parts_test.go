@@ -366,12 +366,12 @@ func TestNotFoundNamesNearOnes(t *testing.T) {
 		{"zzzzzz", nil},
 		{"", nil},
 	} {
-		e := notFound(c.name, names)
+		e := NotFound(c.name, names)
 		if diff := cmp.Diff(c.near, e.Near); diff != "" {
 			t.Errorf("%q: %s", c.name, diff)
 		}
 	}
-	if got, want := notFound("nett", names).Error(), `no plugin is called "nett"; near: "net", "nets"`; got != want {
+	if got, want := NotFound("nett", names).Error(), `no plugin is called "nett"; near: "net", "nets"`; got != want {
 		t.Errorf("got %s", got)
 	}
 }

@@ -239,7 +239,7 @@ func (s *Supervisor) findLocked(name string) (*Plugin, error) {
 			names = append(names, n)
 		}
 	}
-	return nil, notFound(name, names)
+	return nil, NotFound(name, names)
 }
 
 // Settled is closed when the plugins of the first Apply have each been ready

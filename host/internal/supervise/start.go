@@ -137,7 +137,7 @@ func (a *attempt) configure(proc Process, set *method.Set) *StartError {
 		config = []byte("{}")
 	}
 	if check := a.p.s.opts.CheckConfig; check != nil && len(set.ConfigSchema) > 0 {
-		if err := check(set.ConfigSchema, config); err != nil {
+		if err := check(a.p.name, set.ConfigSchema, config); err != nil {
 			return &StartError{Step: "configure", Permanent: true, Err: err}
 		}
 	}

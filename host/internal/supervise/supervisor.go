@@ -46,7 +46,7 @@ type Options struct {
 	// CheckConfig checks a plugin's section of the config against the schema
 	// that its Describe gave, which is not empty. Its error is shown and keeps
 	// the plugin from starting.
-	CheckConfig func(schema, config []byte) error
+	CheckConfig func(plugin string, schema, config []byte) error
 	// LogDrops says how many log lines of a plugin were lost, for Info.
 	LogDrops func(plugin string) uint64
 	// Gone says that nothing is left of a plugin that was removed.

@@ -17,7 +17,7 @@ import (
 // Params are the parameters of net.fetch.
 type Params struct {
 	URL             string            `json:"url" doc:"http or https address"`
-	Method          string            `json:"method,omitempty" doc:"HTTP method" default:"GET"`
+	Method          string            `json:"method,omitempty" doc:"HTTP method" default:"GET" min:"1"`
 	Headers         map[string]string `json:"headers,omitempty" doc:"request headers; nothing else is sent but what HTTP itself needs"`
 	Body            *string           `json:"body,omitempty" doc:"request body, the exact bytes of the text"`
 	BodyBase64      *string           `json:"body_base64,omitempty" doc:"request body in base64, for binary data"`
@@ -25,7 +25,7 @@ type Params struct {
 	DeadlineMS      int               `json:"deadline_ms,omitempty" doc:"milliseconds for everything" default:"28000" clamp:"1,28000"`
 	MaxBytes        int               `json:"max_bytes,omitempty" doc:"bytes of the body that are kept" default:"1048576" clamp:"1,4194304"`
 	FollowRedirects int               `json:"follow_redirects,omitempty" doc:"redirects to follow; 0 returns the first one as it is" default:"0" clamp:"0,10"`
-	Path            string            `json:"path,omitempty" doc:"absolute path of a file to write the whole body to instead"`
+	Path            string            `json:"path,omitempty" doc:"absolute path of a file to write the whole body to instead" min:"1"`
 }
 
 // request is one checked exchange; a redirect makes the next one from it.
