@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/vant-run/vant/host/internal/socket"
+	"github.com/vant-run/vant/host/internal/supervise"
 )
 
 // tellManager keeps the service manager informed until ctx ends: ready at once
@@ -17,7 +18,9 @@ func (h *Host) tellManager(ctx context.Context) {
 	case <-h.supervisor.Settled():
 		ready, total := 0, 0
 		for _, st := range h.supervisor.List(false) {
-			total++
+			if st.State != supervise.Stopped {
+				total++
+			}
 			if st.UptimeMS > 0 || st.Pid != 0 {
 				ready++
 			}

@@ -143,7 +143,13 @@ func (r *Router) totalOf(t *table, uptime time.Duration) int {
 	if n := r.tally.Load(); n != nil && n.table == t && uptime-n.at < tallyLife {
 		return n.total
 	}
-	n := &tally{t, uptime, max(t.total, len(r.opt.Plugins.List(false)))}
+	n := &tally{t, uptime, 0}
+	for _, p := range r.opt.Plugins.List(false) {
+		if p.State != supervise.Stopped { // by the operator
+			n.total++
+		}
+	}
+	n.total = max(n.total, t.total)
 	if closed(r.Settled()) { // before that every moment may bring another one
 		r.tally.Store(n)
 	}
