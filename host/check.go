@@ -93,7 +93,7 @@ func Check(ctx context.Context, o Options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := h.scan(ctx); err != nil {
+	if err := h.lookOnce(ctx); err != nil {
 		return err
 	}
 	select {
@@ -157,13 +157,33 @@ func newCheck(o Options, cfg *config.Config, work string) (*Host, error) {
 	return h, nil
 }
 
+// lookOnce applies what the plugin directories hold. It waits a moment for
+// files that are still being written.
+func (h *Host) lookOnce(ctx context.Context) error {
+	for i := 1; ; i++ {
+		found, err := catalog.Scan(ctx, h.catalogOptions(h.config.Load()))
+		if err != nil {
+			return err
+		}
+		if len(found.Pending) == 0 || i == firstLooks {
+			h.apply(found)
+			return nil
+		}
+		select {
+		case <-time.After(pendingMax):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 func report(list []supervise.Status, out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	bad := false
 	for _, st := range list {
 		verdict := "ok"
 		if st.State != supervise.Ready {
-			verdict, bad = string(st.State), true
+			verdict, bad = string(st.State), bad || st.State != supervise.Stopped
 		}
 		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%d methods\t%s\t%s\n", st.Name, verdict, st.Version, st.Methods, st.File, st.Reason); err != nil {
 			return err

@@ -79,8 +79,10 @@ type Host struct {
 	launcher   *launch.Launcher
 	store      *catalog.Store
 
-	reloading sync.Mutex // serialises scans and reloads; never taken by calls
-	stop      chan time.Duration
+	discovery  discovery
+	reconciler *reconciler
+	files      chan struct{} // holds a token while plugin files are worked on
+	stop       chan time.Duration
 }
 
 // New reads the configuration and makes a host that has not touched anything
@@ -99,8 +101,10 @@ func New(o Options) (*Host, error) {
 	}
 	h := &Host{
 		opts: o, started: time.Now(), log: observe.NewLogger(level, o.LogOutput),
-		events: events.New(eventRing), stop: make(chan time.Duration, 1),
+		events: events.New(eventRing), stop: make(chan time.Duration, 1), files: make(chan struct{}, 1),
 	}
+	h.discovery = discovery{watcher: catalog.NewWatcher(), stale: true}
+	h.reconciler = newReconciler(h.look, h.discovery.watcher.C())
 	h.config.Store(cfg)
 	if h.paths, err = findPaths(o, cfg); err != nil {
 		return nil, err
@@ -130,7 +134,8 @@ func (h *Host) Run(ctx context.Context) error {
 
 	background, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
-	work.Go(func() { h.begin(background) })
+	go h.discover(background)
+	work.Go(func() { h.awaitFirstStarts(background) })
 	work.Go(func() { h.tellManager(background) })
 
 	drain := time.Duration(-1)
@@ -144,6 +149,7 @@ func (h *Host) Run(ctx context.Context) error {
 	cancel()
 	err = errors.Join(err, h.shutdown(drain, listener))
 	work.Wait()
+	h.awaitFileWork()
 	return errors.Join(err, <-served)
 }
 
@@ -186,7 +192,7 @@ func (h *Host) open() error {
 		Version: router.Version{Vant: release.Version(), Go: runtime.Version(), Commit: release.Commit()},
 		Socket:  h.paths.socket, Started: h.started,
 		Connections: func() int { return h.server.Connections() },
-		Events:      h.events, Plugins: h.supervisor, Logs: h.logs,
+		Events:      h.events, Plugins: h.supervisor, Logs: h.logs, Catalog: operator{h},
 		Host: router.HostControl{Stop: h.requestStop, Reload: h.Reload},
 		Done: h.record,
 	})
@@ -194,22 +200,50 @@ func (h *Host) open() error {
 	return nil
 }
 
-// begin clears what a dead host left, starts the plugins and tells who waits.
-func (h *Host) begin(ctx context.Context) {
+// discover clears what a dead host left, then keeps what runs at what the
+// plugin directories hold.
+func (h *Host) discover(ctx context.Context) {
 	if killed, err := h.launcher.Clear(ctx); err != nil {
 		h.log.Warn("clearing what an earlier host left", "error", err)
 	} else if killed > 0 {
 		h.log.Warn("ended processes that an earlier host left", "count", killed)
 	}
-	h.scanUntilComplete(ctx)
+	if err := h.paths.clearSandboxes(); err != nil {
+		h.log.Warn("clearing what an earlier host left", "error", err)
+	}
+	h.reconciler.run(ctx)
+}
+
+// awaitFirstStarts tells who waits that the first starts have settled.
+func (h *Host) awaitFirstStarts(ctx context.Context) {
 	select {
 	case <-h.supervisor.Settled():
 	case <-ctx.Done():
 		return
 	}
-	h.pruneStore()
 	if h.opts.Ready != nil {
 		h.opts.Ready()
+	}
+}
+
+// awaitFileWork gives work on plugin files a moment to end. What hangs in a
+// file system is left behind: it starts nothing any more.
+func (h *Host) awaitFileWork() {
+	bound := time.NewTimer(closeBound)
+	defer bound.Stop()
+	select {
+	case <-h.reconciler.done:
+	case <-bound.C:
+		h.log.Warn("a file system hangs: the plugin directories are still being looked at")
+		return
+	}
+	if err := h.discovery.watcher.Close(); err != nil {
+		h.log.Warn("ending the watch of the plugin directories", "error", err)
+	}
+	select {
+	case h.files <- struct{}{}: // and nobody gets it back
+	case <-bound.C:
+		h.log.Warn("a file system hangs: plugin files are still being worked on")
 	}
 }
 

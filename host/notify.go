@@ -28,14 +28,13 @@ func (h *Host) tellManager(ctx context.Context) {
 		select {
 		case <-settled:
 			settled = nil
-			ready, total := 0, 0
+			ready := 0
 			for _, st := range h.supervisor.List(false) {
-				total++
 				if st.State == supervise.Ready {
 					ready++
 				}
 			}
-			h.notify(socket.Status(fmt.Sprintf("%d of %d plugins run", ready, total)))
+			h.notify(socket.Status(fmt.Sprintf("%d of %d plugins run", ready, h.supervisor.Accepted())))
 		case <-alive:
 			if err := h.probe(ctx); err != nil {
 				h.log.Error("the host does not answer on its own socket", "error", err)

@@ -107,6 +107,18 @@ func (p paths) remove() error {
 	return nil
 }
 
+// sandbox makes a folder in which a plugin is tried out.
+func (p paths) sandbox() (string, error) { return os.MkdirTemp(p.store, "try-*") }
+
+// clearSandboxes removes those that a killed host left.
+func (p paths) clearSandboxes() error {
+	left, err := filepath.Glob(filepath.Join(p.store, "try-*"))
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
+}
+
 // forPlugin makes a plugin's own folders.
 func (p paths) forPlugin(name string) (state, cache, data string, err error) {
 	state, cache, data = filepath.Join(p.state, name), filepath.Join(p.cache, name), filepath.Join(p.data, name)

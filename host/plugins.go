@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
-	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/vant-run/vant/host/internal/catalog"
 	"github.com/vant-run/vant/host/internal/config"
@@ -22,120 +26,121 @@ import (
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
 
-const (
-	// pendingWait stands between looks at files that are being copied.
-	pendingWait = 600 * time.Millisecond
-	// pendingLooks is how often the start looks before it goes on without them.
-	pendingLooks = 5
-)
+// firstLooks is how often the first look is repeated while files are still
+// being written, so that a start settles with them.
+const firstLooks = 6
 
-// scan has the supervisor run what is in the plugin directories.
-func (h *Host) scan(ctx context.Context) error {
-	h.reloading.Lock()
-	defer h.reloading.Unlock()
-	found, err := h.look(ctx)
-	if err == nil {
-		h.apply(found)
-	}
-	return err
+// discovery is what the reconciler's goroutine knows of the plugin directories.
+type discovery struct {
+	watcher *catalog.Watcher
+	looks   int
+	// kept are the candidates that were applied last, by name.
+	kept map[string]catalog.Candidate
+	// stale: the store may hold copies that nothing needs.
+	stale bool
+	notes notes
+	// last is the last result, for whoever wants to know which file has a name.
+	last atomic.Pointer[catalog.Result]
 }
 
-// scanUntilComplete is the first scan: it waits a little for files that are
-// just being copied, so that a start settles with them.
-func (h *Host) scanUntilComplete(ctx context.Context) {
-	h.reloading.Lock()
-	defer h.reloading.Unlock()
-	for i := 1; ; i++ {
-		found, err := h.look(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				h.log.Error("looking for plugins", "error", err)
-				h.apply(catalog.Result{})
-			}
-			return
-		}
-		if len(found.Pending) == 0 || i == pendingLooks {
-			h.apply(found)
-			return
-		}
-		select {
-		case <-time.After(pendingWait):
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// look reads the plugin directories.
-func (h *Host) look(ctx context.Context) (catalog.Result, error) {
-	opts, err := h.catalogOptions(h.config.Load())
-	if err != nil {
-		return catalog.Result{}, err
+// look reads the plugin directories and has the supervisor run what is there.
+func (h *Host) look(ctx context.Context) sight {
+	d := &h.discovery
+	opts := h.catalogOptions(h.config.Load())
+	blind := d.watcher.Watch(opts.Dirs, []string{opts.LockFile})
+	if blind != nil {
+		d.notes.warn(h.log, "plugin directories are looked at every few seconds instead", "error", blind)
 	}
 	found, err := catalog.Scan(ctx, opts)
 	if ctx.Err() != nil {
-		return catalog.Result{}, ctx.Err()
+		return sight{}
 	}
 	if err != nil {
 		// The files concerned are pending, the rest of the result holds.
-		h.log.Error("private copies of plugins", "error", err)
+		d.notes.warn(h.log, "private copies of plugins", "error", err)
 	}
-	return found, nil
+	pending := len(found.Pending)+len(found.Unread) > 0
+	d.looks++
+	if pending && d.looks < firstLooks && len(d.kept) == 0 {
+		return sight{pending: true, blind: blind != nil}
+	}
+	d.looks = firstLooks
+	seen := h.apply(found)
+	seen.pending, seen.blind = pending, blind != nil
+	d.notes.turn()
+	d.last.Store(&found)
+	h.tidy(found, seen.changes)
+	return seen
 }
 
 // apply has the supervisor run what was found. What a file that is still being
-// written would replace goes on as it is.
-func (h *Host) apply(found catalog.Result) supervise.Changes {
+// written would replace goes on as it is, and so does what lies in a directory
+// that could not be read this time.
+func (h *Host) apply(found catalog.Result) sight {
+	d := &h.discovery
 	cfg := h.config.Load()
-	var specs []supervise.Spec
+	candidates := slices.Clone(found.Accepted)
 	var refused []supervise.Refusal
-	for _, c := range found.Accepted {
-		spec, reason := h.spec(cfg, c)
-		if reason != "" {
-			refused = append(refused, supervise.Refusal{Name: c.Name, File: c.File, SHA256: c.SHA256, Reason: reason})
+	for _, r := range found.Refused {
+		d.notes.warn(h.log, "refused", "file", r.File, "reason", r.Reason)
+		refused = append(refused, supervise.Refusal{Name: r.Name, File: r.File, Reason: r.Reason})
+	}
+	for _, p := range found.Pending {
+		if c, ok := d.kept[p.Name]; ok {
+			candidates = append(candidates, c)
+			continue
+		}
+		refused = append(refused, supervise.Refusal{Name: p.Name, File: p.File, Reason: "is still being written; the host looks again by itself"})
+	}
+	for _, dir := range found.Unread {
+		d.notes.warn(h.log, "the plugin directory cannot be read at the moment", "dir", dir)
+		for _, c := range d.kept {
+			if filepath.Dir(c.File) == dir && !slices.ContainsFunc(candidates, func(o catalog.Candidate) bool { return o.Name == c.Name }) {
+				candidates = append(candidates, c)
+			}
+		}
+	}
+
+	d.kept = map[string]catalog.Candidate{}
+	var specs []supervise.Spec
+	for _, c := range candidates {
+		d.kept[c.Name] = c
+		spec, not := h.spec(cfg, c)
+		if not != nil {
+			not.Name, not.File, not.SHA256 = c.Name, c.File, c.SHA256
+			refused = append(refused, *not)
 			continue
 		}
 		specs = append(specs, spec)
 	}
-	for _, r := range found.Refused {
-		h.log.Warn("refused", "file", r.File, "reason", r.Reason)
-		refused = append(refused, supervise.Refusal{Name: r.Name, File: r.File, Reason: r.Reason})
-	}
-	for _, p := range found.Pending {
-		refused = append(refused, supervise.Refusal{Name: p.Name, File: p.File, Reason: "is still being written; it is looked at again by a reload"})
-	}
-	return h.supervisor.Apply(specs, refused)
+	return sight{changes: h.supervisor.Apply(specs, refused), refused: refused}
 }
 
-func (h *Host) catalogOptions(cfg *config.Config) (catalog.Options, error) {
+func (h *Host) catalogOptions(cfg *config.Config) catalog.Options {
 	o := catalog.Options{
 		Dirs:  catalog.Dirs(h.opts.Getenv, cfg.Plugins.Dirs, h.opts.Executable),
 		Store: h.store, Order: cfg.Plugins.Order,
 	}
-	if cfg.Plugins.Verify != "strict" {
-		return o, nil
+	if cfg.Plugins.Verify == "strict" {
+		o.Strict, o.LockFile = true, cfg.Plugins.Lock
+		o.Lock, o.LockErr = catalog.ReadLock(cfg.Plugins.Lock)
 	}
-	lock, err := catalog.ReadLock(cfg.Plugins.Lock)
-	if err != nil {
-		return o, fmt.Errorf("plugins.verify is strict: %w", err)
-	}
-	o.Lock, o.Strict = lock, true
-	return o, nil
+	return o
 }
 
 // spec is what the supervisor needs to run a plugin, or why it does not run.
-func (h *Host) spec(cfg *config.Config, c catalog.Candidate) (spec supervise.Spec, reason string) {
+func (h *Host) spec(cfg *config.Config, c catalog.Candidate) (spec supervise.Spec, not *supervise.Refusal) {
 	section := cfg.Plugins.For(c.Name)
 	if section.Host.Disabled {
-		return spec, "disabled by plugins." + c.Name + ".host.disabled in the configuration"
+		return spec, &supervise.Refusal{Stopped: true, Reason: disabledBy(c.Name)}
 	}
 	env, missing := catalog.Env(h.opts.Environ, section.Host.Env, section.Host.EnvFrom)
 	if len(missing) > 0 {
-		h.log.Warn("env_from names variables that are not set", "plugin", c.Name, "names", strings.Join(missing, " "))
+		h.discovery.notes.warn(h.log, "env_from names variables that are not set", "plugin", c.Name, "names", strings.Join(missing, " "))
 	}
 	state, cache, data, err := h.paths.forPlugin(c.Name)
 	if err != nil {
-		return spec, "its folders cannot be made: " + err.Error()
+		return spec, &supervise.Refusal{Reason: "its folders cannot be made: " + err.Error()}
 	}
 	level := section.Host.LogLevel
 	if level == "" {
@@ -148,7 +153,7 @@ func (h *Host) spec(cfg *config.Config, c catalog.Candidate) (spec supervise.Spe
 		Name: c.Name, File: c.File, Exec: c.Exec, SHA256: c.SHA256, Env: env, Config: section.Config,
 		StateDir: state, CacheDir: cache, DataDir: data, LogLevel: level,
 		MaxInFlight: section.Host.MaxInFlight, MaxQueue: section.Host.Queue,
-	}, ""
+	}, nil
 }
 
 // checkSection checks a plugin's section of the configuration against the
@@ -160,18 +165,54 @@ func (h *Host) checkSection(plugin string, schema, section []byte) error {
 	})
 }
 
-// pruneStore removes private copies that nothing runs any more.
-func (h *Host) pruneStore() {
-	var keep []string
-	for _, st := range h.supervisor.List(true) {
-		if st.SHA256 != "" {
-			keep = append(keep, st.SHA256)
-		}
+func disabledBy(name string) string {
+	return "switched off by plugins." + name + ".host.disabled in the configuration"
+}
+
+// tidy removes private copies that nothing needs any more, once nothing
+// changes: what was replaced may still be ending.
+func (h *Host) tidy(found catalog.Result, c supervise.Changes) {
+	d := &h.discovery
+	if len(c.Started)+len(c.Replaced)+len(c.Removed) > 0 {
+		d.stale = true
+		return
 	}
-	if _, err := h.store.Prune(keep); err != nil {
+	if !d.stale {
+		return
+	}
+	keep := map[string]bool{}
+	for _, c := range found.Accepted {
+		keep[c.SHA256] = true
+	}
+	for _, c := range d.kept {
+		keep[c.SHA256] = true
+	}
+	d.stale = false
+	for _, sha := range h.supervisor.Copies() {
+		d.stale = d.stale || !keep[sha]
+		keep[sha] = true
+	}
+	if _, err := h.store.Prune(slices.Collect(maps.Keys(keep))); err != nil {
 		h.log.Warn("removing old copies of plugins", "error", err)
 	}
 }
+
+// notes are the warnings of a look. One that the look before it had too is not
+// logged again.
+type notes struct{ last, now map[string]bool }
+
+func (n *notes) warn(log hclog.Logger, text string, args ...any) {
+	key := fmt.Sprint(append([]any{text}, args...)...)
+	if !n.last[key] && !n.now[key] {
+		log.Warn(text, args...)
+	}
+	if n.now == nil {
+		n.now = map[string]bool{}
+	}
+	n.now[key] = true
+}
+
+func (n *notes) turn() { n.last, n.now = n.now, nil }
 
 // policy is the supervisor's, with what the configuration says.
 func policy(c config.Supervise) supervise.Policy {

@@ -20,8 +20,24 @@ func (h *Host) Reload(ctx context.Context) (applied, needsRestart []string, err 
 		h.notify(state)
 		defer h.notify(socket.Ready)
 	}
-	h.reloading.Lock()
-	defer h.reloading.Unlock()
+	// Not the results themselves: when ctx ends first, who is asked may still
+	// be writing.
+	var live, rest []string
+	_, err = h.reconciler.ask(ctx, 0, func() (err error) {
+		live, rest, err = h.readConfig()
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	applied, needsRestart = live, rest
+	h.log.Info("configuration read", "applied", applied, "needs_restart", needsRestart)
+	return applied, needsRestart, nil
+}
+
+// readConfig puts a new configuration in force. It runs on the reconciler's
+// goroutine, which looks by it next.
+func (h *Host) readConfig() (applied, needsRestart []string, err error) {
 	next, err := config.Load(h.opts.Config, h.opts.Getenv)
 	if err != nil {
 		return nil, nil, err
@@ -38,13 +54,6 @@ func (h *Host) Reload(ctx context.Context) (applied, needsRestart []string, err 
 		h.log.SetLevel(level)
 	}
 	h.setCallLog(&running)
-	found, err := h.look(ctx)
-	if err != nil {
-		h.config.Store(old)
-		return nil, nil, err
-	}
-	h.apply(found)
-	h.log.Info("configuration read", "applied", applied, "needs_restart", needsRestart)
 	return applied, needsRestart, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net"
@@ -463,13 +464,17 @@ func TestScanPins(t *testing.T) {
 		strict bool
 		code   Code // "" when accepted
 		says   string
+		file   string
+		err    error
 	}{
 		{name: "pinned", lock: &Lock{File: "l", Pins: map[string]string{"x": good}}, strict: true},
 		{name: "other content", lock: &Lock{File: "l", Pins: map[string]string{"x": other}}, code: CodeChecksum, says: other},
 		{name: "other content, strict", lock: &Lock{File: "l", Pins: map[string]string{"x": other}}, strict: true, code: CodeChecksum, says: good},
 		{name: "not pinned", lock: &Lock{File: "l", Pins: map[string]string{"y": good}}},
 		{name: "not pinned, strict", lock: &Lock{File: "l", Pins: map[string]string{"y": good}}, strict: true, code: CodeUnpinned, says: "vant plugin lock"},
-		{name: "no lock file, strict", strict: true, code: CodeUnpinned, says: "vant plugin lock"},
+		{name: "no lock file, strict", strict: true, file: "/c/l", err: fs.ErrNotExist, code: CodeUnpinned, says: "/c/l does not exist; make it, or if you trust what is there, run: vant plugin lock"},
+		{name: "bad lock file, strict", strict: true, file: "/c/l", err: errors.New("/c/l:3: no name"), code: CodeUnpinned, says: "(/c/l:3: no name); mend that, or if you trust what is there, run: vant plugin lock"},
+		{name: "no lock file named, strict", strict: true, code: CodeUnpinned, says: "set plugins.lock"},
 	} {
 		for _, cached := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s cached=%v", tc.name, cached), func(t *testing.T) {
@@ -478,7 +483,7 @@ func TestScanPins(t *testing.T) {
 				if cached {
 					b.accepted()
 				}
-				res := b.scan(func(o *Options) { o.Lock, o.Strict = tc.lock, tc.strict })
+				res := b.scan(func(o *Options) { o.Lock, o.Strict, o.LockFile, o.LockErr = tc.lock, tc.strict, tc.file, tc.err })
 				if tc.code == "" {
 					if len(res.Accepted) != 1 {
 						t.Fatalf("got %+v", res)
@@ -518,5 +523,36 @@ func TestInspectJudgesAFileInAnyDirectory(t *testing.T) {
 	}
 	if _, _, err = Inspect(t.Context(), b.path("vant-plugin-none"), opts); err == nil {
 		t.Error("a missing file was judged")
+	}
+}
+
+// A host that is short of descriptors must not take its plugins for gone.
+func TestScanTakesNothingForGoneThatItCannotOpenNow(t *testing.T) {
+	b := newBench(t)
+	write(t, b.path("vant-plugin-x"), script, 0o755)
+	b.accepted()
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &old)
+	for free := range uint64(4) {
+		// The lowest free descriptors are free of them.
+		f, err := os.Open(b.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := uint64(f.Fd())
+		f.Close()
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: next + free, Max: old.Max}); err != nil {
+			t.Fatal(err)
+		}
+		res, err := Scan(t.Context(), Options{Dirs: []string{b.dir}, Store: b.store})
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+			t.Fatal(err)
+		}
+		if len(res.Accepted)+len(res.Pending)+len(res.Unread) != 1 || len(res.Refused) != 0 {
+			t.Errorf("with %d free descriptors: %+v, %v", free, res, err)
+		}
 	}
 }

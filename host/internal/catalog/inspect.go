@@ -41,6 +41,16 @@ type inspector struct {
 	strict bool
 	uid    uint32
 	target target
+
+	lockFile string
+	lockErr  error
+}
+
+func newInspector(o Options) *inspector {
+	return &inspector{
+		store: o.Store, lock: o.Lock, strict: o.Strict, uid: o.Store.uid, target: hostTarget,
+		lockFile: o.LockFile, lockErr: o.LockErr,
+	}
 }
 
 // directory is an open plugin directory.
@@ -73,7 +83,7 @@ func (in *inspector) inspect(ctx context.Context, d *directory, base string) (v 
 			return refused(refuse(CodeUnpinned, "is not in %s, and plugins.verify is strict; if you trust it, run: vant plugin lock", in.lock.File))
 		}
 	} else if in.strict {
-		return refused(refuse(CodeUnpinned, "is not pinned, and plugins.verify is strict without a lock file; if you trust it, run: vant plugin lock"))
+		return refused(in.unpinnable())
 	}
 
 	rel, r, err := in.resolve(d, base, file)
@@ -91,6 +101,17 @@ func (in *inspector) inspect(ctx context.Context, d *directory, base string) (v 
 		c.SHA256, c.Exec, v, err = in.program(ctx, d, rel, file, name, pin, info.Mode())
 	}
 	return in.conclude(c, v, err, pin)
+}
+
+// unpinnable refuses everything while there are no pins to go by.
+func (in *inspector) unpinnable() *Refusal {
+	switch {
+	case in.lockFile == "":
+		return refuse(CodeUnpinned, "is not pinned: plugins.verify is strict and no lock file is named; set plugins.lock")
+	case in.lockErr == nil || errors.Is(in.lockErr, fs.ErrNotExist):
+		return refuse(CodeUnpinned, "is not pinned: plugins.verify is strict and %s does not exist; make it, or if you trust what is there, run: vant plugin lock", in.lockFile)
+	}
+	return refuse(CodeUnpinned, "is not pinned: plugins.verify is strict and the pins cannot be read (%v); mend that, or if you trust what is there, run: vant plugin lock", in.lockErr)
 }
 
 // conclude turns the outcome of putting a plugin into the store to a verdict.
@@ -270,8 +291,21 @@ func gone(r *Refusal, err error) (verdict, error) {
 		return refused(refuse(CodeUnreadable, "cannot be read; run: chmod u+r on it and its folders"))
 	case errors.Is(err, unix.ELOOP):
 		return verdict{pending: true}, nil // replaced by a link while we looked
+	case transient(err):
+		return verdict{pending: true}, nil
 	}
 	return refused(refuse(CodeUnreadable, "cannot be read: %v", err))
+}
+
+// transient says that the fault is not the file's: this host, or this machine,
+// is short of something at the moment.
+func transient(err error) bool {
+	for _, e := range []error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EINTR, unix.EAGAIN, unix.ESTALE, unix.EIO, unix.ETIMEDOUT} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // goneInside is gone for what lies in a folder plugin, which is itself still

@@ -28,8 +28,11 @@ type Options struct {
 	Order []string
 	// Lock refuses content other than the pinned; nil pins nothing.
 	Lock *Lock
-	// Strict refuses what Lock does not pin.
-	Strict bool
+	// Strict refuses what Lock does not pin. Without a Lock it refuses all;
+	// LockFile and LockErr then say why there is none.
+	Strict   bool
+	LockFile string
+	LockErr  error
 }
 
 // Result is what the directories hold. Its slices are the caller's.
@@ -37,6 +40,9 @@ type Result struct {
 	Accepted []Candidate // by Options.Order, then by name
 	Refused  []Refusal   // by file
 	Pending  []Pending   // by file
+	// Unread are the directories that could not be read for lack of resources:
+	// what came from them goes on, and they are looked at again soon.
+	Unread []string
 }
 
 // Scan judges everything in the plugin directories. It starts no program and
@@ -50,10 +56,7 @@ func Scan(ctx context.Context, opts Options) (Result, error) {
 	if opts.Store == nil {
 		return Result{}, errors.New("scan plugins: no store given")
 	}
-	in := &inspector{
-		store: opts.Store, lock: opts.Lock, strict: opts.Strict,
-		uid: opts.Store.uid, target: hostTarget,
-	}
+	in := newInspector(opts)
 	var res Result
 	var errs []error
 	taken := map[string]string{} // name to the file that has it
@@ -80,9 +83,13 @@ func Scan(ctx context.Context, opts Options) (Result, error) {
 	return res, errors.Join(errs...)
 }
 
+// ErrBeingWritten: the file is not complete yet.
+var ErrBeingWritten = errors.New("it is still being written; try again")
+
 // Inspect judges one file as if it lay in a good plugin directory, wherever it
 // lies: what Scan would say of it after installing. Exactly one of accepted
-// and refused is set unless it fails; a file still being written is an error.
+// and refused is set unless it fails; a file that is still being written is
+// ErrBeingWritten.
 func Inspect(ctx context.Context, path string, opts Options) (accepted *Candidate, refused *Refusal, err error) {
 	if opts.Store == nil {
 		return nil, nil, errors.New("inspect a plugin: no store given")
@@ -102,17 +109,14 @@ func Inspect(ctx context.Context, path string, opts Options) (accepted *Candidat
 		return nil, nil, fmt.Errorf("inspect %s: %w", path, err)
 	}
 	defer release(d.root)
-	in := &inspector{
-		store: opts.Store, lock: opts.Lock, strict: opts.Strict,
-		uid: opts.Store.uid, target: hostTarget,
-	}
+	in := newInspector(opts)
 	v, err := in.inspect(ctx, d, base)
 	if err = errors.Join(err, opts.Store.save()); err != nil {
 		return nil, nil, fmt.Errorf("inspect %s: %w", path, err)
 	}
 	switch {
 	case v.pending:
-		return nil, nil, fmt.Errorf("inspect %s: it is still being written; try again", path)
+		return nil, nil, fmt.Errorf("inspect %s: %w", path, ErrBeingWritten)
 	case v == verdict{}:
 		return nil, nil, fmt.Errorf("inspect %s: %w", path, fs.ErrNotExist)
 	}
@@ -132,7 +136,11 @@ func openDirectory(dir string) (*directory, error) {
 }
 
 func (in *inspector) scanDir(ctx context.Context, dir string, res *Result, taken map[string]string, seen map[[2]uint64]bool) error {
-	bad := func(format string, args ...any) {
+	bad := func(err error, format string, args ...any) {
+		if transient(err) {
+			res.Unread = append(res.Unread, dir)
+			return
+		}
 		r := refuse(CodeDirectory, format, args...)
 		r.File = dir
 		res.Refused = append(res.Refused, *r)
@@ -142,13 +150,13 @@ func (in *inspector) scanDir(ctx context.Context, dir string, res *Result, taken
 		return nil
 	}
 	if err != nil {
-		bad("cannot be used as a plugin directory: %v", errors.Unwrap(err))
+		bad(err, "cannot be used as a plugin directory: %v", errors.Unwrap(err))
 		return nil
 	}
 	defer release(d.root)
 	info, err := d.root.Stat(".")
 	if err != nil {
-		bad("cannot be used as a plugin directory: %v", err)
+		bad(err, "cannot be used as a plugin directory: %v", err)
 		return nil
 	}
 	m := metaOf(info)
@@ -159,11 +167,11 @@ func (in *inspector) scanDir(ctx context.Context, dir string, res *Result, taken
 	}
 	names, err := listDirectory(ctx, d.root)
 	if err != nil {
-		bad("cannot be read: %v", err)
+		bad(err, "cannot be read: %v", err)
 		return nil
 	}
 	if len(names) > maxEntries {
-		bad("holds more than %d plugins; the rest is not looked at", maxEntries)
+		bad(nil, "holds more than %d plugins; the rest is not looked at", maxEntries)
 		names = names[:maxEntries]
 	}
 

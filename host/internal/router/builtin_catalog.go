@@ -13,12 +13,13 @@ type Catalog interface {
 	Rescan(ctx context.Context) (Rescan, error)
 	// Verify says what the host would do with a file, without doing it.
 	Verify(ctx context.Context, path string) (Verdict, error)
-	// Install checks a file and copies it into the user's plugin folder. A file
-	// that is refused is not copied, and the verdict says why.
+	// Install checks a file, copies it into the user's plugin folder and returns
+	// when it serves. A file that is refused is not copied, and the verdict says
+	// why; so it does when the copy does not come to serve.
 	Install(ctx context.Context, path string) (Verdict, error)
 	// Remove takes a plugin out of the user's plugin folder.
 	Remove(ctx context.Context, name string) error
-	// Lock writes the lock file for the plugins that run.
+	// Lock writes the lock file for what the plugin directories hold.
 	Lock(ctx context.Context) (LockFile, error)
 }
 
@@ -41,12 +42,13 @@ type RefusedFile struct {
 type Verdict struct {
 	OK      bool     `json:"ok"`
 	Action  string   `json:"action"`           // start, replace, none or refuse
-	Reason  string   `json:"reason,omitempty"` // of a refusal: what to do about it
+	Reason  string   `json:"reason,omitempty"` // of a refusal, or of doing nothing: what to do about it
 	File    string   `json:"file"`
 	Name    string   `json:"name,omitempty"`
 	Version string   `json:"version,omitempty"`
 	SHA256  string   `json:"sha256,omitempty"`
 	Methods []string `json:"methods"`
+	Notes   []string `json:"notes,omitempty"` // what else would follow
 }
 
 // LockFile is a lock file and what stands in it.
@@ -69,7 +71,7 @@ const (
 	verdictResult = `{"type":"object","required":["ok","action","file","methods"],"properties":{
 		"ok":{"type":"boolean"},"action":{"enum":["start","replace","none","refuse"]},"reason":{"type":"string"},
 		"file":{"type":"string"},"name":{"type":"string"},"version":{"type":"string"},"sha256":{"type":"string"},
-		"methods":{"type":"array","items":{"type":"string"}}}}`
+		"methods":{"type":"array","items":{"type":"string"}},"notes":{"type":"array","items":{"type":"string"}}}}`
 	namesResult = `{"type":"array","items":{"type":"string"}}`
 )
 
@@ -79,7 +81,7 @@ func (r *Router) catalogMethods() []definition {
 		return nil
 	}
 	return []definition{{
-		name: "plugins.rescan", summary: "Looks at the plugin directories now.",
+		name: "plugins.rescan", summary: "Looks at the plugin folders now, and says what came of it when it has.",
 		result: `{"type":"object","required":["started","replaced","removed","refused"],"properties":{
 			"started":` + namesResult + `,"replaced":` + namesResult + `,"removed":` + namesResult + `,
 			"refused":{"type":"array","items":{"type":"object","required":["file","reason"],"properties":{
@@ -122,7 +124,7 @@ func (r *Router) catalogMethods() []definition {
 			return yes, nil
 		},
 	}, {
-		name: "plugins.lock", summary: "Pins the plugins that run by writing the lock file.",
+		name: "plugins.lock", summary: "Pins what the plugin folders hold, by writing the lock file.",
 		result: `{"type":"object","required":["file","plugins"],"properties":{"file":{"type":"string"},
 			"plugins":{"type":"array","items":{"type":"object","required":["name","sha256"],"properties":{
 				"name":{"type":"string"},"sha256":{"type":"string"}}}}}}`,

@@ -74,14 +74,22 @@ func (c *claims) take(name string, set *method.Set) (evicted, freed []string, er
 		return nil, nil, err
 	}
 	c.of[name] = &claim{set: set, held: true}
+	evicted = c.rivals(name, set)
+	for _, other := range evicted {
+		c.of[other].held = false
+	}
+	return evicted, c.free(), nil
+}
+
+// rivals are the others that hold one of the methods of set, in order.
+func (c *claims) rivals(name string, set *method.Set) (found []string) {
 	for other, cl := range c.of {
 		if other != name && cl.held && common(set, cl.set) != "" {
-			cl.held = false
-			evicted = append(evicted, other)
+			found = append(found, other)
 		}
 	}
-	slices.SortFunc(evicted, c.compare)
-	return evicted, c.free(), nil
+	slices.SortFunc(found, c.compare)
+	return found
 }
 
 // refuse remembers a plugin that lost, and with it what it wants.

@@ -164,7 +164,7 @@ func (m *machine) begin() {
 	m.s.mu.Unlock()
 
 	a := &attempt{
-		p: m.p, version: m.version, number: number, spec: spec, exclusive: m.exclusive,
+		p: m.p, by: m.s.opts.Launcher, version: m.version, number: number, spec: spec, exclusive: m.exclusive,
 		ask: make(chan struct{}), alone: make(chan struct{}), result: make(chan outcome, 1),
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -51,6 +52,9 @@ type Plugin struct {
 	live     map[*generation]struct{} // serving and retiring
 	exits    []ExitRecord
 	waiters  []*waitFor
+	// told is the last answer, and the version that it was about.
+	told   restarted
+	toldOf uint64
 }
 
 // wish is what the Supervisor wants of a plugin. The machine compares it with
@@ -91,6 +95,16 @@ func (s *Supervisor) newPlugin(spec Spec, pred *Plugin) *Plugin {
 // Name is the plugin's name.
 func (p *Plugin) Name() string { return p.name }
 
+// ended says that nothing of the plugin runs any more.
+func (p *Plugin) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // nudge makes the machine look at its wish again.
 func (p *Plugin) nudge() {
 	select {
@@ -116,8 +130,34 @@ func (p *Plugin) addExit(r *ExitRecord) {
 	p.exits = append(p.exits, *r)
 }
 
+// lastVersion stands for the end of the plugin.
+const lastVersion = ^uint64(0)
+
+// waitLocked begins to wait for version; the lock is held.
+func (p *Plugin) waitLocked(version uint64) *waitFor {
+	w := &waitFor{version: version, answer: make(chan restarted, 1)}
+	p.waiters = append(p.waiters, w)
+	return w
+}
+
+// wait gives what w is told while ctx lasts.
+func (p *Plugin) wait(ctx context.Context, w *waitFor) (generation uint64, err error) {
+	select {
+	case r := <-w.answer:
+		return r.generation, r.err
+	case <-ctx.Done():
+	}
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	p.waiters = slices.DeleteFunc(p.waiters, func(o *waitFor) bool { return o == w })
+	return 0, ctx.Err()
+}
+
 // answer tells those who wait for version or an earlier one; the lock is held.
 func (p *Plugin) answer(version uint64, r restarted) {
+	if version >= p.toldOf {
+		p.told, p.toldOf = r, version
+	}
 	p.waiters = slices.DeleteFunc(p.waiters, func(w *waitFor) bool {
 		if w.version > version {
 			return false

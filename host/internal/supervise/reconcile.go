@@ -177,20 +177,53 @@ func (s *Supervisor) Restart(ctx context.Context, name string, now bool) (genera
 	p.wish.version++
 	p.wish.now = now
 	p.wish.forgive = true
-	w := &waitFor{version: p.wish.version, answer: make(chan restarted, 1)}
-	p.waiters = append(p.waiters, w)
+	w := p.waitLocked(p.wish.version)
 	p.nudge()
 	s.mu.Unlock()
+	return p.wait(ctx, w)
+}
 
-	select {
-	case r := <-w.answer:
-		return r.generation, r.err
-	case <-ctx.Done():
+// Await returns when what the last Apply wished of the plugin has come to its
+// first outcome: without an error when it serves, with a *NotFoundError when it
+// is removed and its methods are gone, else as Restart.
+func (s *Supervisor) Await(ctx context.Context, name string) error {
+	s.mu.Lock()
+	p := s.plugins[name]
+	if p == nil {
+		s.mu.Unlock()
+		return &NotFoundError{Name: clip(name, 64)}
 	}
+	version := p.wish.version
+	if p.wish.gone {
+		version = lastVersion
+	}
+	if p.toldOf >= version {
+		defer s.mu.Unlock()
+		return p.told.err
+	}
+	w := p.waitLocked(version)
+	s.mu.Unlock()
+	_, err := p.wait(ctx, w)
+	return err
+}
+
+// Copies are the checksums of all that runs, may be started again without
+// another Apply, or is still ending.
+func (s *Supervisor) Copies() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.waiters = slices.DeleteFunc(p.waiters, func(o *waitFor) bool { return o == w })
-	return 0, ctx.Err()
+	var list []string
+	for _, p := range s.plugins {
+		list = append(list, p.wish.spec.SHA256)
+		for ; p != nil && !p.ended(); p = p.pred {
+			list = append(list, p.runs.SHA256)
+			for g := range p.live {
+				list = append(list, g.spec.SHA256)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // Reset forgets the plugin's failures and starts it again if it is not
@@ -228,9 +261,9 @@ func (s *Supervisor) findLocked(name string) (*Plugin, error) {
 	case p != nil && !p.wish.gone:
 		return p, nil
 	}
-	for _, r := range s.refused {
-		if r.Name == name {
-			return nil, &UnavailableError{Plugin: name, State: Refused, Reason: r.Reason}
+	for i := range s.refused {
+		if r := &s.refused[i]; r.Name == name {
+			return nil, &UnavailableError{Plugin: name, State: r.status().State, Reason: r.Reason}
 		}
 	}
 	names := make([]string, 0, len(s.plugins))

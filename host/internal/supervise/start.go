@@ -20,6 +20,7 @@ var errNotStarted = errors.New("the start was given up")
 // own, so that the machine can give it up at any moment.
 type attempt struct {
 	p       *Plugin
+	by      Launcher
 	version uint64 // of the wish it serves
 	number  uint64 // the generation that it would be
 	spec    Spec
@@ -84,7 +85,7 @@ func (a *attempt) launch() (Process, *StartError) {
 	bound := a.p.s.policy.LaunchTimeout
 	ctx, cancel := context.WithTimeout(a.ctx, bound)
 	defer cancel()
-	proc, err := a.p.s.opts.Launcher.Launch(ctx, a.spec)
+	proc, err := a.by.Launch(ctx, a.spec)
 	if err == nil {
 		if a.ctx.Err() != nil {
 			proc.Stop(a.p.s.policy.StopGrace)
@@ -131,15 +132,24 @@ func (a *attempt) probe(proc Process) (*method.Set, *StartError) {
 	return set, nil
 }
 
-func (a *attempt) configure(proc Process, set *method.Set) *StartError {
+// config is the plugin's section, checked against the schema of set.
+func (a *attempt) config(set *method.Set) ([]byte, *StartError) {
 	config := a.spec.Config
 	if len(config) == 0 {
 		config = []byte("{}")
 	}
 	if check := a.p.s.opts.CheckConfig; check != nil && len(set.ConfigSchema) > 0 {
 		if err := check(a.p.name, set.ConfigSchema, config); err != nil {
-			return &StartError{Step: "configure", Permanent: true, Err: err}
+			return nil, &StartError{Step: "configure", Permanent: true, Err: err}
 		}
+	}
+	return config, nil
+}
+
+func (a *attempt) configure(proc Process, set *method.Set) *StartError {
+	config, err := a.config(set)
+	if err != nil {
+		return err
 	}
 	if set.Exclusive && !a.exclusive {
 		close(a.ask)

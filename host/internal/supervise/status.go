@@ -13,6 +13,16 @@ type Refusal struct {
 	File   string
 	SHA256 string // "" when it was not read
 	Reason string // for people: what is wrong and what to do
+	// Stopped: nothing is wrong with it, the operator has switched it off.
+	Stopped bool
+}
+
+func (r *Refusal) status() Status {
+	st := Status{Name: r.Name, State: Refused, Reason: r.Reason, File: r.File, SHA256: r.SHA256}
+	if r.Stopped {
+		st.State = Stopped
+	}
+	return st
 }
 
 // Info is the answer of plugins.info: a Status and what stands behind it.
@@ -51,8 +61,9 @@ type ExitRecord struct {
 	Reason     string    `json:"reason"`
 }
 
-// List gives the plugins sorted by name. With all it also gives what is
-// refused: files that the catalog refused, and plugins that lost a claim.
+// List gives the plugins sorted by name, those that are switched off included.
+// With all it also gives what is refused: files that the catalog refused, and
+// plugins that lost a claim.
 func (s *Supervisor) List(all bool) []Status {
 	now := time.Now()
 	s.mu.Lock()
@@ -63,9 +74,11 @@ func (s *Supervisor) List(all bool) []Status {
 			list = append(list, p.statusLocked(now))
 		}
 	}
-	if all {
-		for _, r := range s.refused {
-			list = append(list, Status{Name: r.Name, State: Refused, Reason: r.Reason, File: r.File, SHA256: r.SHA256})
+	for i := range s.refused {
+		r := &s.refused[i]
+		// What is switched off may still be draining: that is told first.
+		if r.Stopped && s.plugins[r.Name] == nil || !r.Stopped && all {
+			list = append(list, r.status())
 		}
 	}
 	slices.SortFunc(list, func(a, b Status) int {
@@ -77,7 +90,8 @@ func (s *Supervisor) List(all bool) []Status {
 	return list
 }
 
-// Accepted counts the plugins that List gives without all.
+// Accepted counts the plugins that List gives without all, but for those that
+// are switched off.
 func (s *Supervisor) Accepted() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,9 +112,9 @@ func (s *Supervisor) Info(name string) (Info, bool) {
 	p := s.plugins[name]
 	if p == nil {
 		defer s.mu.Unlock()
-		for _, r := range s.refused {
-			if r.Name == name {
-				return Info{Status: Status{Name: name, State: Refused, Reason: r.Reason, File: r.File, SHA256: r.SHA256}}, true
+		for i := range s.refused {
+			if r := &s.refused[i]; r.Name == name {
+				return Info{Status: r.status()}, true
 			}
 		}
 		return Info{}, false

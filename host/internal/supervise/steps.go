@@ -130,6 +130,7 @@ func (m *machine) withdraw() (gone bool) {
 		if !gone {
 			return false
 		}
+		m.p.answer(lastVersion, restarted{err: &NotFoundError{Name: m.p.name}})
 		// A later plugin of this name has the claim now, if there is one.
 		if m.s.owns(m.p) {
 			m.s.nudgeLocked(m.s.claims.drop(m.p.name))
@@ -151,7 +152,7 @@ func (m *machine) bury(gone bool) (last bool) {
 			delete(m.s.plugins, m.p.name)
 		}
 	}
-	m.p.answer(^uint64(0), restarted{err: err})
+	m.p.answer(lastVersion, restarted{err: err})
 	return last
 }
 

@@ -228,7 +228,7 @@ func checkPlugins(ctx context.Context, c *client.Client) []finding {
 		}
 		switch r.State {
 		case "refused":
-			f.OK, f.Advice = false, "put that right in "+r.File+", then \"vant plugin rescan\""
+			f.OK, f.Advice = false, "put that right in "+r.File+": the host then takes it by itself"
 		case "failed", "quarantined":
 			f.OK, f.Advice = false, "see \"vant plugin logs "+name+"\", then \"vant plugin reset "+name+"\""
 		case "backoff":

@@ -70,10 +70,22 @@ func (a *app) plugin() *cobra.Command {
 		restart,
 		a.onPlugin("reset", "plugins.reset", "Start a plugin again that failed or is in quarantine", a.done("is reset: its failures are forgotten")),
 		logs,
-		a.onHost("rescan", "plugins.rescan", "Look at the plugin folders now", a.fields),
-		a.onHost("lock", "plugins.lock", "Pin the plugins that run, by writing plugins.lock", a.fields),
-		a.onFile("verify", "plugins.verify", "Say what the host would do with a plugin's file, and why"),
-		a.onFile("install", "plugins.install", "Check a plugin's file and copy it into your plugin folder"),
+		a.onHost("rescan", "plugins.rescan", "Look at the plugin folders now",
+			"Look at the plugin folders now, and wait until what is new there serves or has\n"+
+				"failed. The host looks by itself when something changes; this is to see what came\n"+
+				"of it.", a.rescanned),
+		a.onHost("lock", "plugins.lock", "Pin what the plugin folders hold, by writing plugins.lock",
+			"Write plugins.lock with the checksums of what the plugin folders hold now, except\n"+
+				"what is switched off. With \"plugins.verify: strict\" the host starts nothing else:\n"+
+				"look at what is there first.", a.locked),
+		a.onFile("verify", "plugins.verify", "Say what the host would do with a plugin's file, and why",
+			"Say what the host would do with a plugin's file or folder, and why. The host judges\n"+
+				"the file and starts it in folders of its own, to ask what it is; it configures\n"+
+				"nothing and calls nothing. Exit status 1 when it would be refused.", a.verified),
+		a.onFile("install", "plugins.install", "Check a plugin's file and copy it into your plugin folder",
+			"Check a plugin's file or folder as \"vant plugin verify\" does, copy it into your\n"+
+				"plugin folder in one step, and wait until it serves. A plugin of that name may run:\n"+
+				"no call fails. Exit status 1 when it is refused or does not come to serve.", a.installed),
 		a.onPlugin("remove", "plugins.remove", "Take a plugin out of your plugin folder", a.done("is removed")),
 	)
 	return top
@@ -90,9 +102,9 @@ func (a *app) show(ctx context.Context, method string, params object, print func
 }
 
 // onHost makes a command of a method without parameters.
-func (a *app) onHost(name, method, short string, print func(json.RawMessage) error) *cobra.Command {
+func (a *app) onHost(name, method, short, long string, print func(json.RawMessage) error) *cobra.Command {
 	return &cobra.Command{
-		Use: name, Short: short, Args: cobra.NoArgs,
+		Use: name, Short: short, Long: long, Args: cobra.NoArgs,
 		Example: "  vant plugin " + name,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.show(cmd.Context(), method, nil, print)
@@ -114,9 +126,9 @@ func (a *app) onPlugin(name, method, short string, print func(json.RawMessage) e
 
 // onFile makes a command of a method that judges a file; a refusal is exit
 // status 1.
-func (a *app) onFile(name, method, short string) *cobra.Command {
+func (a *app) onFile(name, method, short, long string, print func(verdict) error) *cobra.Command {
 	return &cobra.Command{
-		Use: name + " FILE", Short: short, Args: cobra.ExactArgs(1),
+		Use: name + " FILE", Short: short, Long: long, Args: cobra.ExactArgs(1),
 		Example: "  vant plugin " + name + " ./vant-plugin-weather",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := filepath.Abs(args[0])
@@ -127,19 +139,17 @@ func (a *app) onFile(name, method, short string) *cobra.Command {
 			if err != nil || !reply.OK {
 				return err
 			}
-			var verdict struct {
-				OK *bool `json:"ok"`
-			}
-			if err := json.Unmarshal(reply.Result, &verdict); err != nil {
+			var v verdict
+			if err := json.Unmarshal(reply.Result, &v); err != nil {
 				return fail(err)
 			}
-			if verdict.OK != nil && !*verdict.OK {
+			if !v.OK {
 				a.status = agent.Failure
 			}
 			if a.json {
 				return nil
 			}
-			return fail(a.fields(reply.Result))
+			return fail(print(v))
 		},
 	}
 }

@@ -53,6 +53,98 @@ func (a *app) pluginTable(raw json.RawMessage) error {
 	return a.Stdout.Table([]string{"NAME", "VERSION", "STATE", "PID", "GEN", "UPTIME", "CALLS", "ERRORS", "P50", "P99", "REASON"}, cells)
 }
 
+// verdict is the result of plugins.verify and plugins.install.
+type verdict struct {
+	OK      bool     `json:"ok"`
+	Action  string   `json:"action"`
+	Reason  string   `json:"reason"`
+	File    string   `json:"file"`
+	Name    string   `json:"name"`
+	Version string   `json:"version"`
+	SHA256  string   `json:"sha256"`
+	Methods []string `json:"methods"`
+	Notes   []string `json:"notes"`
+}
+
+func (a *app) verified(v verdict) error {
+	would := map[string]string{"start": "would start", "replace": "would replace what runs", "none": "nothing to do"}
+	return a.judged(v, would[v.Action])
+}
+
+func (a *app) installed(v verdict) error {
+	return a.judged(v, map[string]string{"start": "installed", "replace": "installed, in place of what ran", "none": "installed"}[v.Action])
+}
+
+// judged prints what was done or would be, and what there is to know about it.
+func (a *app) judged(v verdict, what string) error {
+	var b strings.Builder
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%s: %s\n", name, output.OneLine(text))
+		}
+	}
+	switch {
+	case v.Action == "refuse":
+		line("refused", v.File+" "+v.Reason)
+	case !v.OK:
+		line("failed", v.File+" "+v.Reason)
+	default:
+		line(what, strings.TrimSpace(v.Name+" "+v.Version))
+		line("note", v.Reason)
+		line("file", v.File)
+	}
+	line("sha256", v.SHA256)
+	line("methods", strings.Join(v.Methods, " "))
+	for _, n := range v.Notes {
+		line("note", n)
+	}
+	return a.Stdout.Text(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// rescanned prints what a look at the folders came to, a line each.
+func (a *app) rescanned(raw json.RawMessage) error {
+	var r struct {
+		Started, Replaced, Removed []string
+		Refused                    []struct{ Name, File, Reason string }
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, l := range []struct {
+		what  string
+		names []string
+	}{{"started", r.Started}, {"replaced", r.Replaced}, {"removed", r.Removed}} {
+		for _, name := range l.names {
+			fmt.Fprintf(&b, "%s: %s\n", l.what, output.OneLine(name))
+		}
+	}
+	if b.Len() == 0 {
+		b.WriteString("nothing has changed\n")
+	}
+	for _, f := range r.Refused {
+		fmt.Fprintf(&b, "not running: %s\n", output.OneLine(f.File+": "+f.Reason))
+	}
+	return a.Stdout.Text(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// locked prints the pins, as they stand in the file.
+func (a *app) locked(raw json.RawMessage) error {
+	var l struct {
+		File    string
+		Plugins []struct{ Name, SHA256 string }
+	}
+	if err := json.Unmarshal(raw, &l); err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, p := range l.Plugins {
+		fmt.Fprintf(&b, "%s %s\n", output.OneLine(p.Name), output.OneLine(p.SHA256))
+	}
+	fmt.Fprintf(&b, "written to %s", output.OneLine(l.File))
+	return a.Stdout.Text(b.String())
+}
+
 func dash(s string) string {
 	if s == "" {
 		return "-"
