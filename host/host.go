@@ -5,6 +5,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,8 +58,9 @@ const (
 	requestDrain = 2 * time.Second
 	// answerTime is the least that a request has to end and be answered.
 	answerTime = 200 * time.Millisecond
-	// stopBound bounds the end of all plugins, closeBound that of logs.
-	stopBound  = 8 * time.Second
+	// stopBound is when, counted from a stop, plugins that still run are killed;
+	// that takes three seconds at most. closeBound bounds the end of logs.
+	stopBound  = 6 * time.Second
 	closeBound = time.Second
 )
 
@@ -92,10 +94,7 @@ func New(o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.LogLevel == "" {
-		o.LogLevel = cfg.Log.Level
-	}
-	level, err := observe.ParseLevel(o.LogLevel)
+	level, err := observe.ParseLevel(cmp.Or(o.LogLevel, cfg.Log.Level))
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +122,9 @@ func (h *Host) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.paths.socket = listener.Path()
+	if err := h.settle(listener.Path()); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	if err := h.open(); err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -151,6 +152,15 @@ func (h *Host) Run(ctx context.Context) error {
 	work.Wait()
 	h.awaitFileWork()
 	return errors.Join(err, <-served)
+}
+
+// settle gives the host the places that go with its socket, which may be
+// another one than was asked for: a service manager may have passed it.
+func (h *Host) settle(socket string) (err error) {
+	o := h.opts
+	o.Socket = socket
+	h.paths, err = findPaths(o, h.config.Load())
+	return err
 }
 
 // open makes the parts. The lock is held: no other host uses these folders.
@@ -263,6 +273,7 @@ func (h *Host) shutdown(drain time.Duration, listener *socket.Listener) error {
 	h.events.Append("host.stopping", nil)
 	h.router.EndPolls()
 
+	kill := time.Now().Add(stopBound)
 	bound := requestDrain
 	if drain >= 0 {
 		// The one who asked must still get its answer.
@@ -279,7 +290,7 @@ func (h *Host) shutdown(drain time.Duration, listener *socket.Listener) error {
 		wg.Wait()
 	}
 	wg.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), stopBound)
+		ctx, cancel := context.WithDeadline(context.Background(), kill)
 		defer cancel()
 		h.supervisor.Stop(ctx)
 	})

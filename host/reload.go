@@ -50,7 +50,7 @@ func (h *Host) readConfig() (applied, needsRestart []string, err error) {
 	running.Supervise, running.Plugins.Order = old.Supervise, old.Plugins.Order
 	running.Log.Dir, running.Log.MaxSizeMB, running.Log.MaxFiles = old.Log.Dir, old.Log.MaxSizeMB, old.Log.MaxFiles
 	h.config.Store(&running)
-	if level, err := observe.ParseLevel(running.Log.Level); err == nil && old.Log.Level != running.Log.Level {
+	if level, err := observe.ParseLevel(running.Log.Level); err == nil && h.opts.LogLevel == "" && old.Log.Level != running.Log.Level {
 		h.log.SetLevel(level)
 	}
 	h.setCallLog(&running)

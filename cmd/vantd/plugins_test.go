@@ -390,6 +390,32 @@ func TestStopIsBoundedWhateverPluginsDo(t *testing.T) {
 	}
 }
 
+func TestADrainCountsTowardsTheBoundOfTheStop(t *testing.T) {
+	h := start(t, plugintest.HostOptions{Binaries: []string{built.faulty, faulty(t, "bad")}, Config: "plugins:\n" + section("bad", "hang-drain")})
+	call := make(chan error, 1)
+	go func() {
+		_, err := reference(h.Socket(), `{"version":1,"id":1,"method":"faulty.sleep","params":{"ms":60000,"ignore_cancel":true}}`+"\n")
+		call <- err
+	}()
+	eventually(t, 10*time.Second, "the call running", func() bool {
+		var info struct {
+			InFlight int `json:"in_flight"`
+		}
+		return h.Call(within(t, 5*time.Second), "plugins.info", map[string]any{"name": "faulty"}, &info) == nil && info.InFlight == 1
+	})
+	begun := time.Now()
+	if err := h.Call(within(t, 5*time.Second), "host.stop", map[string]any{"drain_ms": 5000}, nil); err != nil {
+		t.Error(err)
+	}
+	eventually(t, 10*time.Second, "the host gone", func() bool { return !alive(h.Pid()) })
+	if d := time.Since(begun); d < 4*time.Second {
+		t.Errorf("it was gone after %v: the drain was not waited for", d)
+	}
+	if err := <-call; err != nil {
+		t.Errorf("the call got no reply: %v", err)
+	}
+}
+
 func TestGrandchildrenThatHoldPipesDoNotHoldTheHost(t *testing.T) {
 	h := faults(t)
 	var child struct{ Pid int }

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -81,6 +82,32 @@ func TestHostUnderAServiceManager(t *testing.T) {
 		if slices.Contains(variables(t, reply), name) {
 			t.Errorf("the plugin sees %s", name)
 		}
+	}
+	pid := func() int {
+		t.Helper()
+		reply, err := reference(path, `{"version":1,"id":1,"method":"plugins.info","params":{"name":"faulty"}}`+"\n")
+		var info struct{ Result struct{ Pid int } }
+		if err := errors.Join(err, json.Unmarshal([]byte(reply), &info)); err != nil || info.Result.Pid == 0 {
+			t.Fatalf("plugins.info gives %s, %v", reply, err)
+		}
+		return info.Result.Pid
+	}
+	before := pid()
+	// A host of the same user at the usual path shares nothing with this one.
+	second := exec.Command(built.vantd)
+	second.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_RUNTIME_DIR=" + dir, "VANT_PLUGIN_PATH=" + plugins}
+	if err := second.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 10*time.Second, "a second host serving", func() bool {
+		reply, err := reference(filepath.Join(dir, fmt.Sprintf("vantage-agent-%d.sock", os.Getuid())), `{"version":1,"id":1,"method":"faulty.echo"}`+"\n")
+		return err == nil && strings.Contains(reply, `"ok":true`)
+	})
+	if err := errors.Join(second.Process.Signal(syscall.SIGTERM), second.Wait()); err != nil {
+		t.Errorf("the second host: %v", err)
+	}
+	if after := pid(); after != before || !alive(after) {
+		t.Errorf("the second host cost the first its plugin: pid %d, then %d", before, after)
 	}
 	if err := manager.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
