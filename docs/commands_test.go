@@ -54,9 +54,9 @@ func shellLines(b block) []line {
 	var out []line
 	for _, l := range b.lines {
 		switch b.info {
-		case "sh", "sh run":
+		case "sh", "sh run", "sh walk":
 			out = append(out, l)
-		case "console":
+		case "console", "console walk":
 			if text, typed := strings.CutPrefix(l.text, "$ "); typed {
 				out = append(out, line{l.number, text})
 			}

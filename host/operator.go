@@ -26,11 +26,12 @@ type operator struct{ h *Host }
 
 var _ router.Catalog = operator{}
 
-// Rescan looks, and waits until what it started serves or has failed.
+// Rescan looks, and waits until all that is new serves or has failed, also what
+// the host has found by itself a moment ago.
 func (o operator) Rescan(ctx context.Context) (router.Rescan, error) {
 	seen, err := o.h.reconciler.ask(ctx, writerPatience, nil)
 	if err != nil {
-		return router.Rescan{}, failed(err)
+		return router.Rescan{}, coded(err)
 	}
 	out := router.Rescan{Removed: seen.changes.Removed}
 	for _, r := range seen.refused {
@@ -38,19 +39,19 @@ func (o operator) Rescan(ctx context.Context) (router.Rescan, error) {
 	}
 	outcomes, cancel := context.WithTimeout(ctx, outcomeBound)
 	defer cancel()
-	serves := func(names []string) (good []string) {
-		for _, name := range names {
-			err := o.h.supervisor.Await(outcomes, name)
-			if err == nil || outcomes.Err() != nil {
-				good = append(good, name) // or it has not failed yet
-				continue
-			}
-			info, _ := o.h.supervisor.Info(name)
-			out.Refused = append(out.Refused, router.RefusedFile{Name: name, File: info.File, Reason: o.whyNot(name, err)})
+	failed := map[string]bool{}
+	for _, p := range o.h.supervisor.List(false) {
+		err := o.h.supervisor.Await(outcomes, p.Name)
+		var gone *supervise.NotFoundError
+		if err == nil || outcomes.Err() != nil || errors.As(err, &gone) {
+			continue // or it has not failed yet
 		}
-		return good
+		failed[p.Name] = true
+		out.Refused = append(out.Refused, router.RefusedFile{Name: p.Name, File: p.File, Reason: o.whyNot(p.Name, err)})
 	}
-	out.Started, out.Replaced = serves(seen.changes.Started), serves(seen.changes.Replaced)
+	for _, l := range []struct{ to, from *[]string }{{&out.Started, &seen.changes.Started}, {&out.Replaced, &seen.changes.Replaced}} {
+		*l.to = slices.DeleteFunc(*l.from, func(name string) bool { return failed[name] })
+	}
 	return out, ctx.Err()
 }
 
@@ -65,14 +66,6 @@ func (o operator) whyNot(name string, err error) string {
 		return info.Reason
 	}
 	return err.Error()
-}
-
-// failed gives a stop of the host its code.
-func failed(err error) error {
-	if errors.Is(err, errEnding) {
-		return &envelope.Error{Code: envelope.InternalError, Message: err.Error()}
-	}
-	return err
 }
 
 // Verify says what the host would do with a file.
@@ -247,8 +240,11 @@ func onFiles[T any](ctx context.Context, h *Host, work func() (T, error)) (T, er
 // coded gives failures of the file system and of a stop their codes; others
 // are the operator's to read.
 func coded(err error) error {
-	if errors.Is(err, fs.ErrPermission) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
 		return &envelope.Error{Code: envelope.PermissionDenied, Message: err.Error()}
+	case errors.Is(err, errEnding):
+		return &envelope.Error{Code: envelope.InternalError, Message: err.Error()}
 	}
-	return failed(err)
+	return err
 }

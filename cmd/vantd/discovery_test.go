@@ -614,7 +614,11 @@ func TestInstallAndRemove(t *testing.T) {
 	becomes(t, h, "faulty", "serving", func(s status) bool { return s.State == "ready" })
 	remove("faulty", 1, "it lies at "+later+"/vant-plugin-faulty")
 	install(0, "in place of what ran")
-	becomes(t, h, "faulty", "serving from the earlier directory", func(s status) bool { return s.State == "ready" })
+	var list []struct{ State, File string }
+	must(t, h.Call(within(t, soon), "plugins.list", nil, &list))
+	if len(list) != 1 || list[0].State != "ready" || list[0].File != filepath.Join(own, "vant-plugin-faulty") {
+		t.Errorf("got %+v", list)
+	}
 	if status, out := cli(t, h, "plugin", "verify", filepath.Join(later, "vant-plugin-faulty")); status != 1 || !strings.Contains(out, "comes from "+own) {
 		t.Errorf("verify of what is hidden: %d %s", status, out)
 	}

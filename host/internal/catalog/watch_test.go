@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // hinted waits for a hint.
@@ -208,4 +210,28 @@ func TestWatcherSaysWhenItCannotWatchEverything(t *testing.T) {
 	if err := w.Watch([]string{dir}, nil); err != nil {
 		t.Errorf("with less: %v", err)
 	}
+}
+
+// A machine that has no watch to give away may have one later.
+func TestWatcherBeginsAnewWhenItCould(t *testing.T) {
+	dir := t.TempDir()
+	w := NewWatcher()
+	defer w.Close()
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 1, Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	err := w.Watch([]string{dir}, nil)
+	if rerr := unix.Setrlimit(unix.RLIMIT_NOFILE, &old); rerr != nil {
+		t.Fatal(rerr)
+	}
+	if err == nil {
+		t.Error("it says that it watches")
+	}
+	again(t, w, []string{dir}, nil)
+	write(t, filepath.Join(dir, "vant-plugin-x"), "", 0o644)
+	hinted(t, w, "a file was made")
 }

@@ -9,7 +9,8 @@ import (
 // *envelope.Error, to have a code of its own; any other is the operator's to
 // read and becomes invalid_params.
 type Catalog interface {
-	// Rescan looks at the plugin directories now and says what it changed.
+	// Rescan looks at the plugin directories now, waits until what is new serves
+	// or has failed, and says what it changed and what does not run.
 	Rescan(ctx context.Context) (Rescan, error)
 	// Verify says what the host would do with a file, without doing it.
 	Verify(ctx context.Context, path string) (Verdict, error)
