@@ -146,6 +146,7 @@ func (h *Host) spec(cfg *config.Config, c catalog.Candidate) (spec supervise.Spe
 		Name: c.Name, File: c.File, Exec: c.Exec, SHA256: c.SHA256, Env: env, Config: section.Config,
 		StateDir: state, CacheDir: cache, DataDir: data, LogLevel: level,
 		MaxInFlight: section.Host.MaxInFlight, MaxQueue: section.Host.Queue,
+		MemoryMax: int64(section.Host.MemoryMax), CPUWeight: section.Host.CPUWeight, NoFile: section.Host.NoFile,
 	}, ""
 }
 

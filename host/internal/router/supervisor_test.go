@@ -53,7 +53,8 @@ type process struct {
 	linked sync.Mutex // guards link
 }
 
-func (p *process) Pid() int                     { return 1 }
+func (p *process) Pid() int                       { return 1 }
+func (p *process) Resources() supervise.Resources { return supervise.Resources{} }
 func (p *process) Health(context.Context) error { return nil }
 
 func (p *process) Describe(context.Context) (*pluginv1.DescribeResponse, error) {
