@@ -85,10 +85,12 @@ func (h *Host) look(ctx context.Context) (catalog.Result, error) {
 // written would replace goes on as it is.
 func (h *Host) apply(found catalog.Result) supervise.Changes {
 	cfg := h.config.Load()
-	var specs []supervise.Spec
-	var refused []supervise.Refusal
+	specs, refused := h.attachedSpecs(cfg)
 	for _, c := range found.Accepted {
 		spec, reason := h.spec(cfg, c)
+		if addr := h.attached[c.Name]; addr != "" {
+			reason = "the process at " + addr + " is used in its place, as " + attachVar + " says; start the host without that to run this file"
+		}
 		if reason != "" {
 			refused = append(refused, supervise.Refusal{Name: c.Name, File: c.File, SHA256: c.SHA256, Reason: reason})
 			continue
