@@ -71,6 +71,8 @@ type Host struct {
 	started time.Time
 	paths   paths
 	config  atomic.Pointer[config.Config]
+	// attached are the addresses of plugins that run already, by name.
+	attached map[string]string
 
 	events     *events.Ring
 	logs       *observe.Logs
@@ -105,6 +107,9 @@ func New(o Options) (*Host, error) {
 	h.discovery = discovery{watcher: catalog.NewWatcher(), stale: true}
 	h.reconciler = newReconciler(h.look, h.discovery.watcher.C())
 	h.config.Store(cfg)
+	if h.attached, err = parseAttached(o.Getenv(attachVar)); err != nil {
+		return nil, err
+	}
 	if h.paths, err = findPaths(o, cfg); err != nil {
 		return nil, err
 	}
@@ -181,6 +186,7 @@ func (h *Host) open() error {
 	h.logs = observe.NewLogs(observe.Options{Dir: h.paths.logs, Rotation: rotation, Level: level})
 	if h.launcher, err = launch.New(launch.Options{
 		RuntimeDir: h.paths.runtime, Marker: marker + "=" + h.paths.id, HostVersion: release.Version(), Log: h.log.Named("launch"),
+		Cgroups: h.cgroups(),
 		Output:  func(plugin string, l launch.LogLine) { h.logs.Append(plugin, l.Time, l.Level, l.Text) },
 		Dropped: h.logs.Drop,
 	}); err != nil {

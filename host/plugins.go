@@ -80,7 +80,7 @@ func (h *Host) apply(found catalog.Result) sight {
 	d := &h.discovery
 	cfg := h.config.Load()
 	candidates := slices.Clone(found.Accepted)
-	var refused []supervise.Refusal
+	specs, refused := h.attachedSpecs(cfg)
 	for _, r := range found.Refused {
 		d.notes.warn(h.log, "refused", "file", r.File, "reason", r.Reason)
 		refused = append(refused, supervise.Refusal{Name: r.Name, File: r.File, Reason: r.Reason})
@@ -102,10 +102,12 @@ func (h *Host) apply(found catalog.Result) sight {
 	}
 
 	d.kept = map[string]catalog.Candidate{}
-	var specs []supervise.Spec
 	for _, c := range candidates {
 		d.kept[c.Name] = c
 		spec, not := h.spec(cfg, c)
+		if addr := h.attached[c.Name]; addr != "" {
+			not = &supervise.Refusal{Reason: "the process at " + addr + " is used in its place, as " + attachVar + " says; start the host without that to run this file"}
+		}
 		if not != nil {
 			not.Name, not.File, not.SHA256 = c.Name, c.File, c.SHA256
 			refused = append(refused, *not)
@@ -153,6 +155,7 @@ func (h *Host) spec(cfg *config.Config, c catalog.Candidate) (spec supervise.Spe
 		Name: c.Name, File: c.File, Exec: c.Exec, SHA256: c.SHA256, Env: env, Config: section.Config,
 		StateDir: state, CacheDir: cache, DataDir: data, LogLevel: level,
 		MaxInFlight: section.Host.MaxInFlight, MaxQueue: section.Host.Queue,
+		MemoryMax: int64(section.Host.MemoryMax), CPUWeight: section.Host.CPUWeight, NoFile: section.Host.NoFile,
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,16 +34,16 @@ const (
 // Serve runs the plugin and does not return: call it last in main. Under a
 // host it serves until the host stops it or goes away. Run by hand it prints
 // what the plugin is and exits 1; --describe prints the catalogue as JSON,
-// --version the version, and --debug serves without a host, printing what
-// VANT_REATTACH must be for the host to use this very process.
+// --version the version, and --debug [SOCKET] serves without a host, printing
+// what VANT_REATTACH must be for the host to use this very process.
 func Serve(p *Plugin) {
 	os.Exit(run(p, os.Args[1:]))
 }
 
 // run gives the exit status.
 func run(p *Plugin, args []string) int {
-	if len(args) > 0 && args[0] == "--debug" {
-		return serveDebug(p)
+	if len(args) > 0 && len(args) < 3 && args[0] == "--debug" {
+		return serveDebug(p, strings.Join(args[1:], ""))
 	}
 	if os.Getenv(pluginv1.MagicCookieKey) != pluginv1.MagicCookieValue || len(args) > 0 {
 		return byHand(p, args, os.Stdout, os.Stderr)
@@ -79,17 +80,26 @@ func run(p *Plugin, args []string) int {
 	return 0
 }
 
-// serveDebug serves under a debugger, for a host that attaches.
-func serveDebug(p *Plugin) int {
+// serveDebug serves under a debugger, for a host that attaches: at path, or at
+// a new one when it is "".
+func serveDebug(p *Plugin, path string) int {
 	log := hclog.New(&hclog.LoggerOptions{Name: p.name, Level: hclog.Debug, Output: os.Stderr})
-	l, err := listen("")
+	var l *listener
+	var err error
+	if path == "" {
+		l, err = listen("")
+	} else {
+		l, err = listenAt(path)
+	}
 	if err != nil {
 		log.Error("cannot listen", "error", err.Error())
 		return 1
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err = serve(newServer(p, log), l, ctx.Done(), func() error {
+	s := newServer(p, log)
+	s.again = true
+	err = serve(s, l, ctx.Done(), func() error {
 		_, err := fmt.Printf("VANT_REATTACH='{%q:{\"addr\":%q}}'\n", p.name, l.path)
 		return err
 	})
@@ -128,6 +138,30 @@ func listen(folder string) (*listener, error) {
 	}
 	// One process has one socket, and a folder of the host's is one start's.
 	l.path = filepath.Join(folder, fmt.Sprintf("plugin%d", os.Getpid()))
+	return l.open()
+}
+
+// listenAt opens a socket at a path of somebody's choice. One that a killed
+// process left there is replaced.
+func listenAt(path string) (*listener, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if c, err := net.Dial("unix", path); err == nil {
+		c.Close()
+		return nil, fmt.Errorf("a process serves at %s already", path)
+	} else if errors.Is(err, syscall.ECONNREFUSED) {
+		if fi, err := os.Lstat(path); err == nil && fi.Mode().Type() == os.ModeSocket {
+			if err := os.Remove(path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return (&listener{path: path}).open()
+}
+
+func (l *listener) open() (*listener, error) {
 	if len(l.path) > envelope.MaxSocketPath {
 		l.removeFolder()
 		return nil, fmt.Errorf("socket path %s has %d bytes, at most %d are possible: use a shorter folder",

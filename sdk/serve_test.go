@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -490,6 +492,55 @@ func TestDebugServesWithoutAHost(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	if _, err := pluginv1.NewPluginClient(conn).Describe(t.Context(), &pluginv1.DescribeRequest{}); err != nil {
 		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitOf(cmd.Wait()); code != 0 {
+		t.Errorf("exit status %d", code)
+	}
+	empty(t, dir)
+}
+
+func TestDebugServesHostAfterHostAtAPathOfChoice(t *testing.T) {
+	dir := shortDir(t)
+	path := filepath.Join(dir, "dev.sock")
+	// A process that was killed left its socket.
+	stale, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale.(*net.UnixListener).SetUnlinkOnClose(false)
+	stale.Close()
+	cmd := command(t, "plugin")
+	cmd.Env = []string{roleEnv + "=plugin", "TMPDIR=" + dir}
+	cmd.Args = append(cmd.Args, "--debug", path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if want := fmt.Sprintf("VANT_REATTACH='{\"greeter\":{\"addr\":%q}}'\n", path); err != nil || line != want {
+		t.Fatalf("got %q, %v; want %q", line, err, want)
+	}
+	for range 2 {
+		conn, err := grpc.NewClient("unix:"+path, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pluginv1.NewPluginClient(conn).Configure(t.Context(), &pluginv1.ConfigureRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+	}
+	second := command(t, "plugin")
+	second.Env, second.Args = cmd.Env, cmd.Args
+	if code := exitOf(second.Run()); code != 1 {
+		t.Errorf("a second process at the same path: exit status %d", code)
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)

@@ -29,6 +29,10 @@ type server struct {
 	life context.Context
 	end  context.CancelFunc
 
+	// again lets Configure be called more than once: hosts come and go while a
+	// plugin is debugged.
+	again bool
+
 	configured atomic.Bool // Configure has begun
 	started    atomic.Bool // and has succeeded
 	stopped    onceDone
@@ -65,7 +69,8 @@ func (s *server) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1
 
 // Configure implements the service.
 func (s *server) Configure(ctx context.Context, req *pluginv1.ConfigureRequest) (*pluginv1.ConfigureResponse, error) {
-	if !s.configured.CompareAndSwap(false, true) {
+	first := s.configured.CompareAndSwap(false, true)
+	if !first && !s.again {
 		return nil, status.Error(codes.FailedPrecondition, "the plugin is configured already")
 	}
 	s.dirs.Store(&Dirs{State: req.GetStateDir(), Cache: req.GetCacheDir(), Data: req.GetDataDir()})
@@ -82,6 +87,9 @@ func (s *server) Configure(ctx context.Context, req *pluginv1.ConfigureRequest) 
 		}
 	}
 	for _, hook := range s.plugin.start {
+		if !first {
+			break // what they began runs
+		}
 		if err := s.guard("start", func() error { return hook(s.life) }); err != nil {
 			return nil, status.Error(codes.FailedPrecondition, clip(err.Error()))
 		}

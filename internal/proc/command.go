@@ -33,6 +33,20 @@ type Command struct {
 	Stdin, Stdout, Stderr *os.File
 	// ExtraFiles become descriptors 3 and up.
 	ExtraFiles []*os.File
+	// Limits hold from the first moments of the process on.
+	Limits Limits
+	// Cgroup is the open folder of the control group (v2) that the process is
+	// born into; nil: the parent's. Linux alone has them.
+	Cgroup *os.File
+}
+
+// Limits bound a process and what it starts.
+type Limits struct {
+	// Nice is added to the parent's nice value; 0 adds nothing.
+	Nice int
+	// NoFile bounds open files, as far as the parent's own hard limit allows;
+	// 0: as the parent.
+	NoFile uint64
 }
 
 // A file that is being executed while another process still holds it open for
@@ -66,7 +80,7 @@ func Start(c Command) (*Process, error) {
 	if null != nil {
 		defer null.Close()
 	}
-	req := forkRequest{path: c.Path, args: args, attr: &syscall.ProcAttr{
+	req := forkRequest{path: c.Path, args: args, cgroup: c.Cgroup, attr: &syscall.ProcAttr{
 		Dir: c.Dir,
 		// Never nil: nil would mean the parent's environment.
 		Env:   append(make([]string, 0, len(c.Env)), c.Env...),
@@ -84,7 +98,8 @@ func Start(c Command) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
-	return newProcess(h), nil
+	// Not reaped yet, so the number is still this child's, dead or alive.
+	return newProcess(h, limit(h.pid, c.Limits)), nil
 }
 
 // childFiles lists the child's descriptors, with /dev/null for absent ones.

@@ -15,10 +15,32 @@ import (
 // and returns those that it signalled. Where environments cannot be read the
 // error is errors.ErrUnsupported.
 func KillMarked(ctx context.Context, marker string) ([]Identity, error) {
+	killed, err := killAll(ctx, func() ([]Identity, error) { return FindMarked(marker) })
+	return killed, named(marker, err)
+}
+
+// KillLeft ends what a process left when it ended: what carries its marker,
+// what is still there of known, its descendants as they were found before, and
+// what belongs to either by descent or process group. For the rest it is like
+// KillMarked.
+func KillLeft(ctx context.Context, marker string, known []Identity) ([]Identity, error) {
+	killed, err := killAll(ctx, func() ([]Identity, error) { return left(marker, known) })
+	return killed, named(marker, err)
+}
+
+func named(marker string, err error) error {
+	if err != nil {
+		return fmt.Errorf("processes marked %s: %w", marker, err)
+	}
+	return nil
+}
+
+// killAll kills what find finds until it finds nothing.
+func killAll(ctx context.Context, find func() ([]Identity, error)) ([]Identity, error) {
 	var killed []Identity
 	seen := map[Identity]bool{}
 	for delay := time.Millisecond; ; delay = min(2*delay, 50*time.Millisecond) {
-		found, err := FindMarked(marker)
+		found, err := find()
 		if err != nil || len(found) == 0 {
 			return killed, err
 		}
@@ -42,7 +64,7 @@ func KillMarked(ctx context.Context, marker string) ([]Identity, error) {
 			if last == nil {
 				last = ctx.Err()
 			}
-			return killed, fmt.Errorf("%d processes marked %s do not end: %w", len(found), marker, last)
+			return killed, fmt.Errorf("%d of them do not end: %w", len(found), last)
 		}
 	}
 }

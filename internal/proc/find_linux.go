@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -57,12 +58,7 @@ func ancestors(pid int) map[int]bool {
 const maxEnviron = 4 << 20
 
 func hasMarker(pid int, marker string) bool {
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxEnviron))
+	b, err := environ(pid)
 	if err != nil {
 		return false
 	}
@@ -74,34 +70,54 @@ func hasMarker(pid int, marker string) bool {
 	return false
 }
 
-// Descendants finds the running children of pid, their children and so on.
-// What a dead parent left behind belongs to another parent and is not found.
-func Descendants(pid int) ([]Identity, error) {
-	pids, err := allPids()
+func environ(pid int) ([]byte, error) {
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
 		return nil, err
 	}
-	children := map[int][]Identity{}
-	for _, p := range pids {
-		if s, err := readStat(p); err == nil && !s.dead() {
-			children[s.ppid] = append(children[s.ppid], Identity{Pid: p, Start: s.start})
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxEnviron))
+}
+
+// Getenv gives the value that a variable had when the process was started. It
+// is not known when the environment may not be read, or is not there: the
+// process has ended, is just being started, or is the kernel's own.
+func Getenv(pid int, name string) (value string, known bool) {
+	b, err := environ(pid)
+	if err != nil || len(b) == 0 {
+		return "", false
+	}
+	for entry := range bytes.SplitSeq(b, []byte{0}) {
+		if v, ok := bytes.CutPrefix(entry, []byte(name+"=")); ok {
+			return string(v), true
 		}
 	}
-	var found []Identity
-	// The snapshot was not taken at one moment: pids used again could make it
-	// circular.
-	seen := map[int]bool{pid: true}
-	for queue := []int{pid}; len(queue) > 0; queue = queue[1:] {
-		for _, c := range children[queue[0]] {
-			if seen[c.Pid] {
-				continue
-			}
-			seen[c.Pid] = true
-			found = append(found, c)
-			queue = append(queue, c.Pid)
-		}
+	return "", true
+}
+
+// left finds what runs of known, what carries marker, and all that belongs to
+// either; never the caller.
+func left(marker string, known []Identity) ([]Identity, error) {
+	t, err := ReadTable()
+	if err != nil {
+		return nil, err
 	}
-	return found, nil
+	marked, err := FindMarked(marker)
+	if err != nil {
+		return nil, err
+	}
+	self := os.Getpid()
+	return slices.DeleteFunc(t.Family(append(marked, known...)...), func(id Identity) bool { return id.Pid == self }), nil
+}
+
+// Descendants finds the running children of pid, their children and so on.
+// What a dead parent left behind belongs to another parent and is not found.
+func Descendants(pid int) ([]Identity, error) {
+	t, err := ReadTable()
+	if err != nil {
+		return nil, err
+	}
+	return t.below(pid), nil
 }
 
 func allPids() ([]int, error) {

@@ -11,9 +11,10 @@ import (
 )
 
 type forkRequest struct {
-	path string
-	args []string
-	attr *syscall.ProcAttr
+	path   string
+	args   []string
+	attr   *syscall.ProcAttr
+	cgroup *os.File // nil: the parent's
 }
 
 // handle is a fresh child: its pid and, where the kernel has them, its pidfd
@@ -70,6 +71,9 @@ func forkExec(req forkRequest) (handle, error) {
 		Setpgid:   true,
 		Pdeathsig: syscall.SIGKILL,
 		PidFD:     &pidfd,
+	}
+	if req.cgroup != nil {
+		req.attr.Sys.UseCgroupFD, req.attr.Sys.CgroupFD = true, int(req.cgroup.Fd())
 	}
 	pid, _, err := syscall.StartProcess(req.path, req.args, req.attr)
 	if err != nil {

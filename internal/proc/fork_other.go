@@ -2,12 +2,16 @@
 
 package proc
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 type forkRequest struct {
-	path string
-	args []string
-	attr *syscall.ProcAttr
+	path   string
+	args   []string
+	attr   *syscall.ProcAttr
+	cgroup *os.File // there are none here
 }
 
 type handle struct{ pid int }

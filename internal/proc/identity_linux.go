@@ -14,7 +14,9 @@ import (
 type stat struct {
 	state byte
 	ppid  int
+	pgrp  int
 	start uint64 // clock ticks since boot
+	rss   int64  // pages in memory
 }
 
 func readStat(pid int) (stat, error) {
@@ -33,18 +35,26 @@ func parseStat(b []byte) (stat, error) {
 		return stat{}, fmt.Errorf("process status has no command name")
 	}
 	f := bytes.Fields(b[i+1:])
-	if len(f) < 20 || len(f[0]) != 1 {
-		return stat{}, fmt.Errorf("process status has %d fields after the name, want 20 or more", len(f))
+	if len(f) < 22 || len(f[0]) != 1 {
+		return stat{}, fmt.Errorf("process status has %d fields after the name, want 22 or more", len(f))
 	}
 	ppid, err := strconv.Atoi(string(f[1]))
 	if err != nil {
 		return stat{}, fmt.Errorf("parent in process status: %w", err)
 	}
+	pgrp, err := strconv.Atoi(string(f[2]))
+	if err != nil {
+		return stat{}, fmt.Errorf("group in process status: %w", err)
+	}
 	start, err := strconv.ParseUint(string(f[19]), 10, 64)
 	if err != nil {
 		return stat{}, fmt.Errorf("start time in process status: %w", err)
 	}
-	return stat{state: f[0][0], ppid: ppid, start: start}, nil
+	rss, err := strconv.ParseInt(string(f[21]), 10, 64)
+	if err != nil {
+		return stat{}, fmt.Errorf("resident pages in process status: %w", err)
+	}
+	return stat{state: f[0][0], ppid: ppid, pgrp: pgrp, start: start, rss: rss}, nil
 }
 
 func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/vant-run/vant/internal/proc"
 )
@@ -81,6 +82,26 @@ func play(role string) {
 			}
 		}
 		fmt.Println("others", len(found))
+	case "limits": // what limits it sees, in a thread made before and one made now
+		var l unix.Rlimit
+		must(unix.Getrlimit(unix.RLIMIT_NOFILE, &l))
+		nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+		must(err)
+		fmt.Println(l.Cur, l.Max, 20-nice)
+	case "leave-bare": // the same, and it forgets its environment
+		fmt.Println(spawn(true, "PROC_TEST_MARK=none"))
+	case "stay-bare": // a grandchild that forgot, and stay
+		fmt.Println(spawn(true, "PROC_TEST_MARK=none"))
+		stay()
+	case "eat": // memory
+		n, err := strconv.Atoi(os.Getenv("PROC_TEST_CODE"))
+		must(err)
+		kept = make([]byte, n)
+		for i := 0; i < n; i += 512 {
+			kept[i] = 1
+		}
+		fmt.Println("ready")
+		stay()
 	case "parent": // a child by Start, as a host would
 		r, w, err := os.Pipe()
 		must(err)
@@ -95,6 +116,9 @@ func play(role string) {
 	}
 }
 
+// kept keeps memory from being collected.
+var kept []byte
+
 // stay waits for a signal that nobody sends; the runtime calls a bare select
 // a deadlock.
 func stay() {
@@ -104,9 +128,9 @@ func stay() {
 }
 
 // spawn starts a grandchild that shares standard output.
-func spawn(apart bool) int {
+func spawn(apart bool, env ...string) int {
 	c := exec.Command(os.Args[0])
-	c.Env = childEnv("stay")
+	c.Env = append(childEnv("stay"), env...)
 	// Its readiness goes to its own pipe; descriptor 3 keeps ours open.
 	r, err := c.StdoutPipe()
 	must(err)

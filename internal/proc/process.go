@@ -27,17 +27,17 @@ func (e Exit) String() string {
 // Process is a child that Start made. All methods may be called concurrently
 // and are safe after the process has ended.
 type Process struct {
-	id   Identity
-	done chan struct{}
-	exit Exit // written before done is closed
+	id     Identity
+	limits Limits
+	done   chan struct{}
+	exit   Exit // written before done is closed
 
 	mu     sync.Mutex
 	reaped bool // guarded by mu: the pid may belong to somebody else now
 }
 
-func newProcess(h handle) *Process {
-	p := &Process{done: make(chan struct{})}
-	// Not reaped yet, so the number is still this child's, dead or alive.
+func newProcess(h handle, l Limits) *Process {
+	p := &Process{limits: l, done: make(chan struct{})}
 	id, err := Identify(h.pid)
 	if err != nil {
 		id = Identity{Pid: h.pid}
@@ -52,6 +52,9 @@ func (p *Process) Pid() int { return p.id.Pid }
 
 // Identity names the process beyond its pid, for records that outlive it.
 func (p *Process) Identity() Identity { return p.id }
+
+// Limits are those that are in force; one that could not be set is 0.
+func (p *Process) Limits() Limits { return p.limits }
 
 // Done is closed when the process has ended and was reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
@@ -184,4 +187,5 @@ func keepAlive(c Command) {
 	runtime.KeepAlive(c.Stdout)
 	runtime.KeepAlive(c.Stderr)
 	runtime.KeepAlive(c.ExtraFiles)
+	runtime.KeepAlive(c.Cgroup)
 }

@@ -97,6 +97,26 @@ func (r *attachedRunner) startFailure(err error) error {
 	return &supervise.StartError{Step: stepHandshake, Err: err}
 }
 
+// What somebody else started is not bounded, and what it started is not ended.
+func (r *attachedRunner) foresee() {}
+
+func (r *attachedRunner) sweep() <-chan struct{} {
+	none := make(chan struct{})
+	close(none)
+	return none
+}
+
+func (r *attachedRunner) reason() string {
+	if r.target.Exit().Code == 0 {
+		return ""
+	}
+	return "the process that was attached to has ended"
+}
+
+func (r *attachedRunner) resources() supervise.Resources {
+	return supervise.Resources{RSS: residentNow(r.target.id, "")}
+}
+
 func (r *attachedRunner) running() child { return r.target }
 func (r *attachedRunner) addr() string   { return r.path }
 func (r *attachedRunner) dir() string    { return "" }

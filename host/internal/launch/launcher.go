@@ -15,17 +15,20 @@ package launch
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/vant-run/vant/host/internal/cgroup"
 	"github.com/vant-run/vant/host/internal/supervise"
 	"github.com/vant-run/vant/internal/proc"
 )
@@ -43,6 +46,9 @@ type Options struct {
 	// Marker, in the form NAME=value, is added to every plugin's environment,
 	// so that Clear finds what a killed host left. Empty: none.
 	Marker string
+	// Cgroups gives every process a control group; nil: there are none, and the
+	// launcher does with less.
+	Cgroups *cgroup.Tree
 	// HostVersion is told to plugins, for information.
 	HostVersion string
 	// Log is for the launcher's own messages; nil: none.
@@ -57,7 +63,12 @@ type Options struct {
 }
 
 // Launcher starts plugin processes. It may be used concurrently.
-type Launcher struct{ opts Options }
+type Launcher struct {
+	opts    Options
+	id      string // no other launcher's, ever
+	starts  atomic.Uint64
+	sampler sampler
+}
 
 var _ supervise.Launcher = (*Launcher)(nil)
 
@@ -78,7 +89,7 @@ func New(o Options) (*Launcher, error) {
 	if err := checkRuntimeDir(o.RuntimeDir); err != nil {
 		return nil, err
 	}
-	return &Launcher{o}, nil
+	return &Launcher{opts: o, id: rand.Text()[:16]}, nil
 }
 
 func checkRuntimeDir(dir string) error {
@@ -123,6 +134,11 @@ func (l *Launcher) Clear(ctx context.Context) (killed int, err error) {
 			errs = append(errs, err)
 		}
 	}
+	if l.opts.Cgroups != nil {
+		if err := l.opts.Cgroups.Clear(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	old, err := filepath.Glob(filepath.Join(l.opts.RuntimeDir, "plugin-dir*"))
 	if err != nil {
 		errs = append(errs, err)
@@ -140,8 +156,12 @@ func (l *Launcher) Clear(ctx context.Context) (killed int, err error) {
 const abortWait = 800 * time.Millisecond
 
 // Launch starts spec's executable and returns when it has answered the
-// handshake and its socket was reached.
+// handshake and its socket was reached. A spec that names a running plugin's
+// address is attached to instead.
 func (l *Launcher) Launch(ctx context.Context, spec supervise.Spec) (supervise.Process, error) {
+	if spec.Attach != "" {
+		return l.Reattach(ctx, spec.Name, spec.Attach)
+	}
 	sink := newSink(spec.Name, l.opts.Output, l.opts.Dropped)
 	r := newRunner(l, spec, sink)
 	return l.begin(ctx, newSession(l, r.name, r, sink))

@@ -44,13 +44,18 @@ func newProcess(s *session) *process {
 // not somebody asked for its end.
 func (p *process) watch() {
 	<-p.child.Done()
-	p.exit = supervise.Exit(p.child.Exit())
+	e := p.child.Exit()
+	p.exit = supervise.Exit{Code: e.Code, Signal: e.Signal, Time: e.Time, Reason: p.s.peer.reason()}
 	close(p.exited)
+	p.s.peer.sweep()
 	p.s.dialer.shutAfter(lastWords, errEnded)
 	p.s.release()
 }
 
 func (p *process) Pid() int { return p.child.Pid() }
+
+// Resources asks the system.
+func (p *process) Resources() supervise.Resources { return p.s.peer.resources() }
 
 func (p *process) Exited() <-chan struct{} { return p.exited }
 
@@ -66,6 +71,11 @@ func (p *process) Exit() supervise.Exit {
 // Stop: the process takes at most grace and a second and a half to end or to
 // be given up, the release half a second.
 func (p *process) Stop(grace time.Duration) {
+	select {
+	case <-p.child.Done():
+	default:
+		p.s.peer.foresee()
+	}
 	if !p.child.Stop(grace) {
 		p.s.log.Error("a killed plugin does not end", "plugin", p.s.name, "pid", p.child.Pid())
 		p.s.abandon()

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-plugin"
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
@@ -57,6 +58,14 @@ func play(role string) {
 		code, err := strconv.Atoi(os.Getenv("LAUNCH_TEST_CODE"))
 		must(err)
 		os.Exit(code)
+	case "leave": // leaves a process that is apart, and fails
+		fmt.Fprintln(os.Stderr, "left", apart("hang"))
+		os.Exit(3)
+	case "eat": // memory
+		n, err := strconv.Atoi(os.Getenv("LAUNCH_TEST_EAT"))
+		must(err)
+		eat(n)
+		linger()
 	case "hang":
 		fmt.Fprintln(os.Stderr, "thinking")
 		signal.Ignore(syscall.SIGTERM)
@@ -121,6 +130,34 @@ func play(role string) {
 	default:
 		must(fmt.Errorf("no role %q", role))
 	}
+}
+
+// apart starts a process in a session of its own that keeps the environment.
+func apart(role string, env ...string) int {
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), append(env, roleVar+"="+role)...)
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	must(c.Start())
+	return c.Process.Pid
+}
+
+// eaten keeps memory from being collected.
+var eaten []byte
+
+func eat(mib int) {
+	eaten = make([]byte, mib<<20)
+	for i := 0; i < len(eaten); i += 512 {
+		eaten[i] = 1
+	}
+}
+
+// limitsHere are open files and nice value.
+func limitsHere() []int {
+	var l unix.Rlimit
+	must(unix.Getrlimit(unix.RLIMIT_NOFILE, &l))
+	n, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	must(err)
+	return []int{int(l.Cur), int(l.Max), 20 - n}
 }
 
 var held []net.Conn
@@ -271,6 +308,12 @@ func (s *pluginServer) Invoke(ctx context.Context, r *pluginv1.InvokeRequest) (*
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		must(c.Start())
 		result = strconv.AppendInt(nil, int64(c.Process.Pid), 10)
+	case "apart": // the same, but it has its environment, and n MiB
+		result = strconv.AppendInt(nil, int64(apart("eat", "LAUNCH_TEST_EAT="+strconv.Itoa(n))), 10)
+	case "eat":
+		eat(n)
+	case "limits":
+		result = jsonText(limitsHere())
 	}
 	return &pluginv1.InvokeResponse{Result: result}, nil
 }

@@ -31,17 +31,27 @@ const drainWait = 100 * time.Millisecond
 // output itself and gives go-plugin the one line that it needs.
 type procRunner struct {
 	noTranslation
-	name  string
-	spec  supervise.Spec
-	extra string // the marker
-	sink  *sink
+	name string
+	spec supervise.Spec
+	host *Launcher
+	// instance names this start among all starts of all hosts; the process and
+	// what it starts carry it in their environment.
+	instance string
+	sink     *sink
 	// Set by go-plugin before Start.
 	env       []string
 	socketDir string
 
 	mu      sync.Mutex
-	aborted error         // guarded by mu: do not start any more
-	child   *proc.Process // guarded by mu
+	aborted error           // guarded by mu: do not start any more
+	child   *proc.Process   // guarded by mu
+	bounds  bounds          // guarded by mu
+	known   []proc.Identity // guarded by mu: descendants, as they were seen
+	excess  string          // guarded by mu: why the host killed it; "": it did not
+	unwatch func()          // guarded by mu: ends the sampling; nil: there is none
+
+	sweeping sync.Once
+	swept    chan struct{} // closed when nothing is left of what it started
 
 	settled  sync.Once
 	ready    chan struct{} // closed when hs or failure is set
@@ -57,19 +67,21 @@ var _ runner.Runner = (*procRunner)(nil)
 
 func newRunner(l *Launcher, spec supervise.Spec, s *sink) *procRunner {
 	return &procRunner{
-		name: spec.Name, spec: spec, extra: l.opts.Marker, sink: s,
-		ready: make(chan struct{}), finished: make(chan struct{}),
+		name: spec.Name, spec: spec, host: l, sink: s,
+		instance: fmt.Sprintf("%s.%s.%d", l.id, spec.Name, l.starts.Add(1)),
+		ready:    make(chan struct{}), finished: make(chan struct{}), swept: make(chan struct{}),
 	}
 }
 
-// environment is go-plugin's part, the marker and spec.Env. What go-plugin
+// environment is go-plugin's part, the markers and spec.Env. What go-plugin
 // decides cannot be set by the spec, least of all what switches TLS on.
 func (r *procRunner) environment() []string {
 	env := append([]string(nil), r.env...)
 	taken := map[string]bool{}
-	if r.extra != "" {
-		env = append(env, r.extra)
+	if m := r.host.opts.Marker; m != "" {
+		env = append(env, m)
 	}
+	env = append(env, r.marker())
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")
 		taken[name] = true
@@ -79,7 +91,11 @@ func (r *procRunner) environment() []string {
 		if taken[name] || strings.HasPrefix(name, "PLUGIN_") {
 			continue
 		}
+		taken[name] = true
 		env = append(env, e)
+	}
+	if limit := memoryGoal(r.spec.MemoryMax); limit != "" && !taken[goMemory] {
+		env = append(env, goMemory+"="+limit)
 	}
 	return env
 }
@@ -122,7 +138,7 @@ func (r *procRunner) startProcess() error {
 	if dir == "" {
 		dir = "/"
 	}
-	child, err := proc.Start(proc.Command{
+	child, bounds, err := r.host.startBounded(r.spec, r.instance, proc.Command{
 		Path: r.spec.Exec, Env: r.environment(), Dir: dir, Stdout: outW, Stderr: errW,
 	})
 	if err != nil {
@@ -131,9 +147,10 @@ func (r *procRunner) startProcess() error {
 		return explainExec(r.spec.Exec, dir, err)
 	}
 	r.mu.Lock()
-	r.child = child
+	r.child, r.bounds = child, bounds
 	aborted = r.aborted
 	r.mu.Unlock()
+	r.watchMemory(child)
 
 	r.outputs = [2]*os.File{outR, errR}
 	r.reading.Add(2)
@@ -268,6 +285,7 @@ func (r *procRunner) abort(cause error, after time.Duration) error {
 	child := r.child
 	r.mu.Unlock()
 	if child != nil {
+		r.foresee()
 		child.Kill()
 	}
 	r.settle(handshake{}, err)

@@ -38,6 +38,14 @@ type peer interface {
 	// startFailure gives the reason why the start failed, err if unknown.
 	startFailure(err error) error
 	running() child
+	// foresee notes what the process has started, before it is ended.
+	foresee()
+	// sweep ends what the process left; the channel is closed when that is done.
+	sweep() <-chan struct{}
+	// reason says why the host, or the system for its sake, ended the process;
+	// "" when neither did.
+	reason() string
+	resources() supervise.Resources
 	addr() string
 	// finish lets go of everything but the socket folder.
 	finish()
@@ -165,8 +173,16 @@ func (s *session) release() {
 	s.once.Do(func() {
 		defer close(s.released)
 		if c := s.peer.running(); c != nil {
-			c.Kill()
+			select {
+			case <-c.Done():
+			default:
+				s.peer.foresee()
+				c.Kill()
+			}
 		}
+		swept := s.peer.sweep()
+		deadline := time.NewTimer(sweepWait)
+		defer deadline.Stop()
 		s.dialer.shut(errEnded)
 		if s.conn != nil {
 			// Before go-plugin's Kill, which would call the plugin's Shutdown on
@@ -193,6 +209,11 @@ func (s *session) release() {
 			if err := os.RemoveAll(dir); err != nil {
 				s.log.Warn("a plugin's socket folder cannot be removed", "plugin", s.name, "error", err)
 			}
+		}
+		select {
+		case <-swept:
+		case <-deadline.C:
+			s.log.Warn("processes that a plugin left take long to end", "plugin", s.name)
 		}
 	})
 }

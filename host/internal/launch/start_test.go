@@ -199,7 +199,7 @@ func TestEnvironmentIsTheSpecsAndGoPlugins(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Launcher = l
-	p := b.started("good", "A=1", "PLUGIN_CLIENT_CERT=forged", "PLUGIN_MULTIPLEX_GRPC=true", "VANT_PLUGIN=forged")
+	p := b.started("good", "A=1", "PLUGIN_CLIENT_CERT=forged", "PLUGIN_MULTIPLEX_GRPC=true", "VANT_PLUGIN=forged", instanceVar+"=forged")
 	var env []string
 	if err := json.Unmarshal(call(t, p, "env", "").Result, &env); err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func TestEnvironmentIsTheSpecsAndGoPlugins(t *testing.T) {
 	}
 	slices.Sort(names)
 	want := []string{"A", roleVar, "PLUGIN_MAX_PORT", "PLUGIN_MIN_PORT", "PLUGIN_PROTOCOL_VERSIONS",
-		"PLUGIN_UNIX_SOCKET_DIR", pluginv1.MagicCookieKey, "VANT_TEST_HOST"}
+		"PLUGIN_UNIX_SOCKET_DIR", pluginv1.MagicCookieKey, "VANT_TEST_HOST", instanceVar}
 	slices.Sort(want)
 	if d := cmp.Diff(want, names); d != "" {
 		t.Error(d)

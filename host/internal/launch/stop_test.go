@@ -93,9 +93,15 @@ func TestAGrandchildThatHoldsThePipesHoldsNothingUp(t *testing.T) {
 		name string
 		how  func(supervise.Process)
 	}{
-		{"stop", func(p supervise.Process) { p.Stop(time.Second) }},
 		{"crash", func(p supervise.Process) {
 			_ = syscall.Kill(p.Pid(), syscall.SIGKILL)
+			exits(t, p, 500*time.Millisecond)
+			p.Stop(0)
+		}},
+		{"exit", func(p supervise.Process) {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			_, _ = p.Invoke(ctx, &pluginv1.InvokeRequest{Method: "exit", Params: []byte("0")})
 			exits(t, p, 500*time.Millisecond)
 			p.Stop(0)
 		}},

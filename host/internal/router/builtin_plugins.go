@@ -49,7 +49,11 @@ func (r *Router) pluginMethods() []definition {
 	}, {
 		name: "plugins.info", summary: "All that the host knows of one plugin.",
 		params: "name:string", schema: nameParam,
-		result:  `{"type":"object","properties":{` + rowResult + `}}`,
+		result: `{"type":"object","properties":{` + rowResult + `,"limits":{"type":"object","properties":{
+			"max_in_flight":{"type":"integer"},"max_queue":{"type":"integer"},
+			"memory_max":{"type":"integer"},"memory_by":{"enum":["cgroup","sampling",""]},
+			"cpu_weight":{"type":"integer"},"cpu_by":{"enum":["cgroup","nice",""]},
+			"nofile":{"type":"integer"},"rss_bytes":{"type":"integer"}}}}}`,
 		returns: "object", errors: "not_found", readOnly: true, idempotent: true, run: r.pluginsInfo,
 	}, {
 		name: "plugins.restart", summary: "Starts a new generation of a plugin and answers when it serves.",

@@ -53,8 +53,9 @@ type process struct {
 	linked sync.Mutex // guards link
 }
 
-func (p *process) Pid() int                     { return 1 }
-func (p *process) Health(context.Context) error { return nil }
+func (p *process) Pid() int                       { return 1 }
+func (p *process) Resources() supervise.Resources { return supervise.Resources{} }
+func (p *process) Health(context.Context) error   { return nil }
 
 func (p *process) Describe(context.Context) (*pluginv1.DescribeResponse, error) {
 	return &pluginv1.DescribeResponse{Name: p.name, Version: "1", Methods: []*pluginv1.Method{

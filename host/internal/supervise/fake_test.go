@@ -235,6 +235,10 @@ func (p *fakeProcess) Stop(grace time.Duration) {
 	}
 }
 
+func (p *fakeProcess) Resources() Resources {
+	return Resources{MemoryMax: p.spec.MemoryMax, MemoryBy: "sampling", NoFile: p.spec.NoFile, RSS: 4096}
+}
+
 func (p *fakeProcess) Exited() <-chan struct{} { return p.exited }
 
 func (p *fakeProcess) Exit() Exit {

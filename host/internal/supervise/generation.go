@@ -73,6 +73,9 @@ func (s *Supervisor) limits(spec Spec, set *method.Set) Limits {
 // watch asks for the generation's health until life ends, and closes sick
 // when it has missed too often in a row.
 func (g *generation) watch() {
+	if g.spec.Attach != "" {
+		return // at a breakpoint it answers nobody, and is well
+	}
 	policy := &g.p.s.policy
 	tick := time.NewTicker(policy.HealthEvery)
 	defer tick.Stop()
@@ -176,10 +179,10 @@ func (g *generation) crashed() bool {
 	default:
 		return false
 	}
-	exit := g.proc.Exit().String()
+	exit := g.proc.Exit()
 	g.p.event("plugin.crashed", eventData{
 		Generation: g.number, Version: g.set.Version,
-		Reason: "its process ended (" + exit + ") while it finished its last calls", Exit: exit,
+		Reason: exit.why() + " while it finished its last calls", Exit: exit.String(),
 	})
 	return true
 }
@@ -203,6 +206,9 @@ func (g *generation) cut(why string) {
 
 // askDrain lets the plugin release what it owns.
 func (g *generation) askDrain() {
+	if g.spec.Attach != "" {
+		return // it would take no more calls from the next host either
+	}
 	bound := g.p.s.policy.DrainRPC
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()

@@ -210,7 +210,7 @@ func TestCrashInAStepNamesTheExit(t *testing.T) {
 			w.apply(spec("a"))
 			w.proc("a", 1).crash()
 			synctest.Wait()
-			if st := w.wantState("a", Backoff); st.Reason != c.name+": the process ended (exit status 3)" {
+			if st := w.wantState("a", Backoff); st.Reason != c.name+": its process ended (exit status 3)" {
 				t.Errorf("reason is %q", st.Reason)
 			}
 			info, _ := w.Info("a")
@@ -702,7 +702,7 @@ func TestInfoTellsWhatIsInForce(t *testing.T) {
 			t.Fatal("no info")
 		}
 		if !cmp.Equal(info.MethodNames, []string{"a.one", "a.two"}) || string(info.Config) != `{"n":1,"token":"***"}` ||
-			info.Limits != (Limits{3, 64}) || info.LogDrops != 7 || info.Calls != 12 || info.Restarts != 12 {
+			info.Limits.MaxInFlight != 3 || info.Limits.MaxQueue != 64 || info.LogDrops != 7 || info.Calls != 12 || info.Restarts != 12 {
 			t.Errorf("got %+v", info)
 		}
 		if info.P50US < 7500 || info.P50US > 8500 || info.P99US != info.P50US || len(info.Latency) != 1 || info.Latency[0].Count != 12 {

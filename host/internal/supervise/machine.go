@@ -25,6 +25,8 @@ type machine struct {
 	// or a new process of what cur was, serves in its place.
 	wronged  string
 	fallback *Spec
+	// complaint is the last failure to attach: it is told once.
+	complaint string
 
 	retry   *time.Timer     // the next start, in backoff
 	calm    *time.Timer     // when the failures in a row are forgotten
@@ -84,7 +86,8 @@ func (m *machine) step() bool {
 	case r := <-started:
 		m.started(r)
 	case <-exited:
-		m.lost("its process ended ("+m.cur.proc.Exit().String()+")", m.cur.proc.Exit().String())
+		exit := m.cur.proc.Exit()
+		m.lost(exit.why(), exit.String())
 	case <-sick:
 		m.lost("it missed its health checks", "")
 	case <-retry:
@@ -164,8 +167,10 @@ func (m *machine) begin() {
 	m.s.mu.Unlock()
 
 	a := &attempt{
-		p: m.p, by: m.s.opts.Launcher, version: m.version, number: number, spec: spec, exclusive: m.exclusive,
-		ask: make(chan struct{}), alone: make(chan struct{}), result: make(chan outcome, 1),
+		p: m.p, by: m.s.opts.Launcher, version: m.version, number: number, spec: spec,
+		// A process that is attached to has one Link and one host at a time.
+		exclusive: m.exclusive || spec.Attach != "",
+		ask:       make(chan struct{}), alone: make(chan struct{}), result: make(chan outcome, 1),
 	}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	m.attempt = a
@@ -233,7 +238,7 @@ func (m *machine) started(r outcome) {
 		m.failed(a, outcome{set: r.set, err: &StartError{Step: "claim", Permanent: true, Err: lostClaim}})
 		return
 	}
-	m.cur, m.exclusive = g, g.set.Exclusive
+	m.cur, m.exclusive, m.complaint = g, g.set.Exclusive, ""
 	m.calm = time.NewTimer(m.s.policy.BackoffReset)
 	m.s.wg.Go(g.watch)
 	if old != nil {
@@ -259,15 +264,15 @@ func (m *machine) failed(a *attempt, r outcome) {
 	switch {
 	case lostClaim:
 		reason = clip(r.err.Err.Error(), reasonBytes)
-	case r.err.Permanent && r.err.Step == "configure":
-		next = Failed
-	case !r.err.Permanent:
+	case !r.err.Permanent || a.spec.Attach != "":
 		var quarantine bool
-		if wait, quarantine = m.history.fail(time.Now()); quarantine {
+		if wait, quarantine = m.fail(a.spec); quarantine {
 			next = Quarantined
 		} else {
 			next = Backoff
 		}
+	case r.err.Step == "configure":
+		next = Failed
 	}
 	var retryAt time.Time
 	if next == Backoff {
@@ -276,7 +281,11 @@ func (m *machine) failed(a *attempt, r outcome) {
 		// What serves stays, and is what comes back if it should crash.
 		m.wronged = reason
 	}
-	m.p.log.Warn("plugin did not start", "generation", a.number, "state", string(next), "reason", reason)
+	again := a.spec.Attach != "" && reason == m.complaint
+	m.complaint = reason
+	if !again {
+		m.p.log.Warn("plugin did not start", "generation", a.number, "state", string(next), "reason", reason)
+	}
 	m.s.mu.Lock()
 	m.p.addExit(r.exit)
 	m.s.mu.Unlock()
@@ -293,7 +302,9 @@ func (m *machine) failed(a *attempt, r outcome) {
 	if r.exit != nil {
 		d.Exit = r.exit.Exit
 	}
-	m.p.event("plugin.failed", d)
+	if !again {
+		m.p.event("plugin.failed", d)
+	}
 	if next == Quarantined {
 		m.p.event("plugin.quarantined", d)
 	}
@@ -302,6 +313,20 @@ func (m *machine) failed(a *attempt, r outcome) {
 		e.State, e.Reason = Ready, "the new generation did not start, the old one still serves: "+reason
 	}
 	m.reply(a.version, restarted{err: e})
+}
+
+// fail notes a failure of a process of spec. One that is attached to comes
+// back when somebody starts it, and is looked for until then.
+func (m *machine) fail(spec Spec) (wait time.Duration, quarantine bool) {
+	wait, quarantine = m.history.fail(time.Now())
+	if spec.Attach != "" {
+		if quarantine {
+			m.history.forgive()
+			wait = attachRetryMax
+		}
+		return min(wait, attachRetryMax), false
+	}
+	return wait, quarantine
 }
 
 // lost deals with the end, or the hanging, of what served.
@@ -313,7 +338,7 @@ func (m *machine) lost(why, exit string) {
 	if m.wronged != "" {
 		m.fallback = &g.spec
 	}
-	wait, quarantine := m.history.fail(time.Now())
+	wait, quarantine := m.fail(g.spec)
 	m.p.log.Warn("plugin lost", "generation", g.number, "reason", why)
 	switch {
 	case m.attempt != nil:

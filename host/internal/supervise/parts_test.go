@@ -413,10 +413,10 @@ func TestLimitsAreBounded(t *testing.T) {
 		set  *method.Set
 		want Limits
 	}{
-		{"default", Spec{}, nil, Limits{64, 64}},
-		{"plugin's wish", Spec{}, &method.Set{MaxInFlight: 4}, Limits{4, 64}},
-		{"operator's word", Spec{MaxInFlight: 8, MaxQueue: 2}, &method.Set{MaxInFlight: 4}, Limits{8, 2}},
-		{"greedy", Spec{MaxQueue: 1 << 30}, &method.Set{MaxInFlight: 1 << 30}, Limits{slotsCeiling, slotsCeiling}},
+		{"default", Spec{}, nil, Limits{MaxInFlight: 64, MaxQueue: 64}},
+		{"plugin's wish", Spec{}, &method.Set{MaxInFlight: 4}, Limits{MaxInFlight: 4, MaxQueue: 64}},
+		{"operator's word", Spec{MaxInFlight: 8, MaxQueue: 2}, &method.Set{MaxInFlight: 4}, Limits{MaxInFlight: 8, MaxQueue: 2}},
+		{"greedy", Spec{MaxQueue: 1 << 30}, &method.Set{MaxInFlight: 1 << 30}, Limits{MaxInFlight: slotsCeiling, MaxQueue: slotsCeiling}},
 	} {
 		if diff := cmp.Diff(c.want, s.limits(c.spec, c.set)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)

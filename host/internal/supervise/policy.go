@@ -23,6 +23,9 @@ const (
 	// is opened again.
 	linkRetryMin = time.Second
 	linkRetryMax = 30 * time.Second
+	// attachRetryMax bounds the wait before the next try to attach to a process
+	// that somebody starts by hand.
+	attachRetryMax = time.Second
 	// killBound is what Process.Stop may take beyond its grace.
 	killBound = 2 * time.Second
 )

@@ -32,6 +32,15 @@ type Spec struct {
 	LogLevel                    string
 	// MaxInFlight and MaxQueue override the plugin's own wish when not 0.
 	MaxInFlight, MaxQueue int
+	// MemoryMax in bytes, CPUWeight (100 is the usual share) and NoFile bound
+	// the process and what it starts; 0: no limit.
+	MemoryMax         int64
+	CPUWeight, NoFile int
+	// Attach is the address of a process that runs already, under a debugger
+	// for example; then Exec, SHA256, Env and the limits of the process mean
+	// nothing. Such a process is not watched, drained or ended: whoever started
+	// it stops it at breakpoints and ends it.
+	Attach string
 }
 
 // Process is one running plugin process. All methods may be called
@@ -58,6 +67,20 @@ type Process interface {
 	Exited() <-chan struct{}
 	// Exit says how it ended; valid once Exited is closed.
 	Exit() Exit
+	// Resources says what bounds the process and what it uses.
+	Resources() Resources
+}
+
+// Resources are what a process may use, by which means that is in force ("":
+// it is not), and what it uses. 0: no limit, or not known.
+type Resources struct {
+	MemoryMax int64  `json:"memory_max"` // bytes
+	MemoryBy  string `json:"memory_by"`  // cgroup or sampling
+	CPUWeight int    `json:"cpu_weight"`
+	CPUBy     string `json:"cpu_by"` // cgroup or nice
+	NoFile    int    `json:"nofile"` // the limit in force
+	// RSS is the memory in bytes of the process and of all that belongs to it.
+	RSS int64 `json:"rss_bytes"`
 }
 
 // LinkHandler receives what a plugin sends on Link.
@@ -74,6 +97,17 @@ type Exit struct {
 	Code   int    // exit status, -1 when ended by a signal
 	Signal string // name of the signal, "" when it exited
 	Time   time.Time
+	// Reason says why the process was ended for the host's sake; "" when it
+	// ended by itself, or by somebody else.
+	Reason string
+}
+
+// why is a text for people: the reason, else how it ended.
+func (e Exit) why() string {
+	if e.Reason != "" {
+		return e.Reason
+	}
+	return "its process ended (" + e.String() + ")"
 }
 
 // String gives "exit status 3" or "signal: killed".

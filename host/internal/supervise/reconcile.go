@@ -159,6 +159,8 @@ func (s *Supervisor) addLocked(spec Spec, pred *Plugin) {
 func sameRun(a, b Spec) bool {
 	return a.SHA256 == b.SHA256 && a.LogLevel == b.LogLevel &&
 		a.MaxInFlight == b.MaxInFlight && a.MaxQueue == b.MaxQueue &&
+		a.MemoryMax == b.MemoryMax && a.CPUWeight == b.CPUWeight && a.NoFile == b.NoFile &&
+		a.Attach == b.Attach &&
 		a.StateDir == b.StateDir && a.CacheDir == b.CacheDir && a.DataDir == b.DataDir &&
 		bytes.Equal(a.Config, b.Config) && slices.Equal(a.Env, b.Env)
 }

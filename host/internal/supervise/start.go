@@ -180,7 +180,7 @@ func (a *attempt) step(proc Process, name string, bound time.Duration, ask func(
 	}
 	select {
 	case <-proc.Exited():
-		return a.fault(name, fmt.Errorf("the process ended (%s)", proc.Exit()))
+		return a.fault(name, errors.New(proc.Exit().why()))
 	default:
 	}
 	switch {

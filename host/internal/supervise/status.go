@@ -45,10 +45,12 @@ type Info struct {
 	Exits []ExitRecord `json:"exits"`
 }
 
-// Limits are a plugin's bulkhead as it is in force.
+// Limits are a plugin's bulkhead as it is in force, and what its process may
+// use.
 type Limits struct {
 	MaxInFlight int `json:"max_in_flight"`
 	MaxQueue    int `json:"max_queue"`
+	Resources
 }
 
 // ExitRecord says how one process of a plugin ended.
@@ -126,10 +128,15 @@ func (s *Supervisor) Info(name string) (Info, bool) {
 		Exits:      append([]ExitRecord{}, p.exits...),
 	}
 	config, set := p.runs.Config, p.set
-	if g := p.current.Load(); g != nil {
+	info.Limits.MemoryMax, info.Limits.CPUWeight = p.runs.MemoryMax, p.runs.CPUWeight
+	g := p.current.Load()
+	if g != nil {
 		info.Queued = g.slots.waiting()
 	}
 	s.mu.Unlock()
+	if g != nil {
+		info.Limits.Resources = g.proc.Resources()
+	}
 
 	info.Queued += int(p.atGate.Load())
 	info.MethodNames = []string{}

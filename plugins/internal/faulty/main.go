@@ -51,8 +51,9 @@
 //	panic    a panic in the method           emit     {type, count, background}
 //	big      {bytes} a string of that size   call     {method, params, timeout_ms}
 //	alloc    {mb} memory that is kept        error    {code, message}
-//	spawn    {setsid} a grandchild that      log      {lines, kind}
-//	         holds the pipes, {pid}
+//	spawn    {setsid, clean, mb} a           log      {lines, kind}
+//	         grandchild that holds the       open     {count} files, kept open
+//	         pipes, {pid}                    spin     {ms} of processor time
 //
 // In the modes that package sdk would not let a plugin do, it speaks gRPC by
 // itself and has echo alone.

@@ -19,10 +19,11 @@ import (
 // none is for methods without parameters.
 type none struct{}
 
-// kept holds memory for good.
+// kept holds memory and files for good.
 var kept struct {
 	sync.Mutex
 	blocks [][]byte
+	files  []*os.File
 }
 
 // build declares the well-behaved part.
@@ -73,6 +74,8 @@ func build(s settings) *sdk.Plugin {
 	sdk.Handle(p, n("log"), "writes log lines", writeLog)
 	sdk.Handle(p, n("spawn"), "starts a process that outlives this one", spawn)
 	sdk.Handle(p, n("alloc"), "takes memory and keeps it", alloc)
+	sdk.Handle(p, n("open"), "opens files and keeps them", openFiles)
+	sdk.Handle(p, n("spin"), "uses the processor", spin)
 	return p
 }
 
@@ -225,12 +228,42 @@ func writeLog(ctx context.Context, in logParams) (int, error) {
 func alloc(_ context.Context, in struct {
 	MB int `json:"mb" default:"64" clamp:"0,4096"`
 }) (int, error) {
-	block := make([]byte, in.MB<<20)
+	keep(in.MB)
+	return in.MB, nil
+}
+
+// keep takes memory for good.
+func keep(mb int) {
+	block := make([]byte, mb<<20)
 	for i := 0; i < len(block); i += 4096 {
 		block[i] = 1 // untouched pages cost nothing
 	}
 	kept.Lock()
 	defer kept.Unlock()
 	kept.blocks = append(kept.blocks, block)
-	return in.MB, nil
+}
+
+// openFiles says how many of count could be opened, and keeps them open.
+func openFiles(_ context.Context, in struct {
+	Count int `json:"count" default:"100" clamp:"0,100000"`
+}) (int, error) {
+	kept.Lock()
+	defer kept.Unlock()
+	for i := range in.Count {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			return i, nil //nolint:nilerr // how far it came is the answer
+		}
+		kept.files = append(kept.files, f)
+	}
+	return in.Count, nil
+}
+
+// spin uses the processor and gives the nice value that it has.
+func spin(_ context.Context, in struct {
+	MS int `json:"ms" default:"100" clamp:"0,10000"`
+}) (int, error) {
+	for end := time.Now().Add(time.Duration(in.MS) * time.Millisecond); time.Now().Before(end); {
+	}
+	return syscall.Getpriority(syscall.PRIO_PROCESS, 0)
 }

@@ -17,10 +17,17 @@ import (
 // until it is killed, "fork" starts a holder and goes away.
 const childEnv = "VANT_FAULTY_CHILD"
 
+// memoryEnv says how many MiB a holder takes.
+const memoryEnv = "VANT_FAULTY_CHILD_MB"
+
 type spawnParams struct {
 	// Setsid puts a process in between that goes away and leaves the group, so
 	// that neither parent nor group lead to the one that stays.
 	Setsid bool `json:"setsid,omitempty"`
+	// Clean leaves it no environment that it could be known by.
+	Clean bool `json:"clean,omitempty"`
+	// MB is the memory that it takes.
+	MB int `json:"mb,omitempty" clamp:"0,4096"`
 }
 
 type spawnResult struct {
@@ -38,7 +45,10 @@ func spawn(_ context.Context, in spawnParams) (spawnResult, error) {
 		kind = "fork"
 	}
 	cmd := exec.Command(file)
-	cmd.Env = append(os.Environ(), childEnv+"="+kind)
+	cmd.Env = append(os.Environ(), childEnv+"="+kind, memoryEnv+"="+strconv.Itoa(in.MB))
+	if in.Clean {
+		cmd.Env = []string{childEnv + "=" + kind, memoryEnv + "=" + strconv.Itoa(in.MB)}
+	}
 	cmd.Stdout, cmd.Stderr = stdout, os.Stderr
 	if !in.Setsid {
 		if err := cmd.Start(); err != nil {
@@ -76,6 +86,9 @@ func spawn(_ context.Context, in spawnParams) (spawnResult, error) {
 // grandchild gives the exit status of a descendant.
 func grandchild(kind string) int {
 	if kind == "hold" {
+		if mb, err := strconv.Atoi(os.Getenv(memoryEnv)); err == nil {
+			keep(mb)
+		}
 		block()
 		return 0
 	}

@@ -1,0 +1,170 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/vant-run/vant/host/internal/supervise"
+	"github.com/vant-run/vant/internal/proc"
+	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
+)
+
+func (l *Launcher) samples() bool {
+	l.sampler.mu.Lock()
+	defer l.sampler.mu.Unlock()
+	return l.sampler.stop != nil
+}
+
+func TestAPluginBeyondItsMemoryIsEndedWithTheReason(t *testing.T) {
+	for _, tc := range []struct{ name, method string }{
+		{"by itself", "eat"}, {"by a process that left its group", "apart"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t)
+			s := spec("good")
+			s.MemoryMax = 200 << 20
+			p, err := b.launch(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Stop(time.Second)
+			if r := p.Resources(); r.MemoryBy != "sampling" || r.MemoryMax != s.MemoryMax || r.RSS < 1<<20 || r.RSS > s.MemoryMax {
+				t.Errorf("resources %+v", r)
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			res, _ := p.Invoke(ctx, &pluginv1.InvokeRequest{Method: tc.method, Params: []byte("300")})
+			e := exits(t, p, 10*time.Second)
+			if want := regexp.MustCompile(`^its memory of [234]\d\d MiB exceeded memory_max 200 MiB$`); !want.MatchString(e.Reason) || e.Signal != "killed" {
+				t.Errorf("exit %+v", e)
+			}
+			p.Stop(0)
+			if tc.method == "apart" {
+				left, err := proc.FindMarked("LAUNCH_TEST_EAT=300")
+				if err != nil || len(left) > 0 {
+					t.Errorf("left after %v: %v, %v", res, left, err)
+				}
+			}
+			if b.samples() {
+				t.Error("it is sampled though it has ended")
+			}
+		})
+	}
+}
+
+func TestAPluginWithinItsMemoryLives(t *testing.T) {
+	b := newBench(t)
+	s := spec("good")
+	s.MemoryMax = 1 << 30
+	p, err := b.launch(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop(time.Second)
+	call(t, p, "eat", "100")
+	select {
+	case <-p.Exited():
+		t.Errorf("it was ended: %+v", p.Exit())
+	case <-time.After(3 * sampleEvery):
+	}
+	if r := p.Resources(); r.RSS < 100<<20 {
+		t.Errorf("resources %+v", r)
+	}
+}
+
+func TestNothingIsSampledWithoutALimit(t *testing.T) {
+	b := newBench(t)
+	p := b.started("good")
+	if b.samples() {
+		t.Error("it is sampled")
+	}
+	if r := p.Resources(); r.MemoryMax != 0 || r.MemoryBy != "" || r.CPUBy != "" || r.NoFile != 0 || r.RSS == 0 {
+		t.Errorf("resources %+v", r)
+	}
+}
+
+func TestFilesAndNiceAreLimited(t *testing.T) {
+	own, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t)
+	s := spec("good")
+	s.NoFile, s.CPUWeight = 128, 50
+	p, err := b.launch(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop(time.Second)
+	var got []int
+	if err := json.Unmarshal(call(t, p, "limits", "").Result, &got); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]int{128, 128, min(20-own+3, 19)}, got); d != "" {
+		t.Error(d)
+	}
+	want := supervise.Resources{CPUWeight: 50, CPUBy: "nice", NoFile: 128}
+	have := p.Resources()
+	have.RSS = 0
+	if d := cmp.Diff(want, have); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestWeightsBecomeTheNearestNiceValue(t *testing.T) {
+	for weight, want := range map[int]int{0: 0, 100: 0, 80: 1, 50: 3, 10: 10, 1: 19, 125: -1, 200: -3, 1000: -10, 10000: -20} {
+		if got := niceFor(weight); got != want {
+			t.Errorf("weight %d: nice %d, want %d", weight, got, want)
+		}
+	}
+}
+
+func TestGoProgramsLearnTheirMemoryLimit(t *testing.T) {
+	b := newBench(t)
+	for _, tc := range []struct {
+		limit int64
+		env   []string
+		want  string
+	}{
+		{0, nil, ""},
+		{1000 << 20, nil, "GOMEMLIMIT=943718400"},
+		{1000 << 20, []string{"GOMEMLIMIT=off"}, "GOMEMLIMIT=off"},
+	} {
+		s := spec("good", tc.env...)
+		s.MemoryMax = tc.limit
+		p, err := b.launch(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var env []string
+		if err := json.Unmarshal(call(t, p, "env", "").Result, &env); err != nil {
+			t.Fatal(err)
+		}
+		p.Stop(time.Second)
+		got := ""
+		if i := slices.IndexFunc(env, func(e string) bool { return len(e) > 10 && e[:11] == "GOMEMLIMIT=" }); i >= 0 {
+			got = env[i]
+		}
+		if got != tc.want {
+			t.Errorf("limit %d, %v: %q, want %q", tc.limit, tc.env, got, tc.want)
+		}
+	}
+}
+
+func BenchmarkSample(b *testing.B) {
+	o := origins{}
+	for b.Loop() {
+		t, err := proc.ReadTable()
+		if err != nil {
+			b.Fatal(err)
+		}
+		o.look(t)
+	}
+}
