@@ -24,12 +24,13 @@ func (p *Plugin) setGate(state State, reason string, retryAt time.Time, wait boo
 	}
 }
 
-// retryAfter is how long the next start is away.
+// retryAfter is how long the next start is away; 0: unknown. One that is due
+// is not unknown.
 func (g *gate) retryAfter() time.Duration {
 	if g.retryAt.IsZero() {
 		return 0
 	}
-	return max(time.Until(g.retryAt), 0)
+	return max(time.Until(g.retryAt), time.Millisecond)
 }
 
 func (p *Plugin) unavailable(g *gate) *UnavailableError {

@@ -94,6 +94,11 @@ func (g *generation) invoke(ctx context.Context, req *pluginv1.InvokeRequest) (*
 	if err != nil {
 		return nil, g.failure(ctx, err)
 	}
+	if res.GetError() != nil && g.cutFor.Load() != nil {
+		// The method's own or that of a process that is being ended, as when
+		// its calls through the host break: nobody can tell.
+		return nil, g.lostError()
+	}
 	return res, nil
 }
 

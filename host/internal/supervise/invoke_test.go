@@ -202,6 +202,38 @@ func TestCancelledCallIsToldSo(t *testing.T) {
 	})
 }
 
+func TestErrorOfAPluginThatIsBeingEndedIsNoAnswerOfTheMethod(t *testing.T) {
+	for name, answer := range map[string]*pluginv1.InvokeResponse{
+		"error":  {Error: &pluginv1.Error{Code: "internal_error", Message: "the link to the host broke"}},
+		"result": {Result: []byte("true")},
+	} {
+		t.Run(name, bubble(func(t *testing.T) {
+			begun := time.Now()
+			w := newWorld(t, func(_ Spec, n int) script {
+				if n > 1 {
+					return script{}
+				}
+				// Three misses end at 16 s; the process hears of it and does not end at once.
+				return script{deaf: true, health: func(ctx context.Context) error {
+					if time.Since(begun) > time.Second {
+						return hang(ctx)
+					}
+					return nil
+				}, invoke: func(_ context.Context, _ *fakeProcess, _ *pluginv1.InvokeRequest) (*pluginv1.InvokeResponse, error) {
+					time.Sleep(16500 * time.Millisecond)
+					return answer, nil
+				}}
+			})
+			w.apply(spec("a"))
+			err := invoke(w.plugin("a"), 25*time.Second).wait()
+			var u *UnavailableError
+			if lost := errors.As(err, &u) && u.Reason == "it missed its health checks while the call ran"; lost != (answer.Error != nil) || !lost && err != nil {
+				t.Errorf("got %v", err)
+			}
+		}))
+	}
+}
+
 func TestErrorOfAMethodIsAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(Spec, int) script {
