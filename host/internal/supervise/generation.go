@@ -174,9 +174,7 @@ func (g *generation) drained(h haste, why string) bool {
 
 // crashed tells of a process that ended before it was asked to.
 func (g *generation) crashed() bool {
-	select {
-	case <-g.proc.Exited():
-	default:
+	if !g.ended() {
 		return false
 	}
 	exit := g.proc.Exit()

@@ -57,6 +57,11 @@ func (p *Plugin) acquire(ctx context.Context) (*generation, error) {
 		}
 		err := g.slots.acquire(ctx)
 		switch {
+		case err == nil && g.ended():
+			// Those that the process lost made room, and the machine has not
+			// closed the door yet.
+			g.slots.release()
+			return nil, g.unavailable("its process ended (" + g.proc.Exit().String() + ")")
 		case err == nil:
 			return g, nil
 		case errors.Is(err, errClosed):
@@ -148,12 +153,7 @@ func isDue(ctx context.Context) bool {
 // lost says whether the call ended because its process did. The news of that
 // may come a little after the connection has broken.
 func (g *generation) lost(ctx context.Context, code codes.Code) bool {
-	select {
-	case <-g.proc.Exited():
-		return true
-	default:
-	}
-	if g.cutFor.Load() != nil {
+	if g.ended() || g.cutFor.Load() != nil {
 		return true
 	}
 	if code != codes.Unavailable && code != codes.Canceled {
@@ -171,8 +171,26 @@ func (g *generation) lost(ctx context.Context, code codes.Code) bool {
 	}
 }
 
+// ended says whether the process has.
+func (g *generation) ended() bool {
+	select {
+	case <-g.proc.Exited():
+		return true
+	default:
+		return false
+	}
+}
+
 // lostError says that the plugin lost the call, and where it stands now.
 func (g *generation) lostError() *UnavailableError {
+	if why := g.cutFor.Load(); why != nil {
+		return g.unavailable(*why)
+	}
+	return g.unavailable("its process ended (" + g.proc.Exit().String() + ") while the call ran")
+}
+
+// unavailable says where the plugin stands now that the generation is over.
+func (g *generation) unavailable(reason string) *UnavailableError {
 	// In this order: a gate is in place before its generation is current no more.
 	current := g.p.current.Load()
 	e := g.p.unavailable(g.p.gate.Load())
@@ -180,10 +198,6 @@ func (g *generation) lostError() *UnavailableError {
 		// The machine has not seen it yet.
 		e.State, e.RetryAfter = Backoff, g.p.s.policy.BackoffMin
 	}
-	if why := g.cutFor.Load(); why != nil {
-		e.Reason = *why
-	} else {
-		e.Reason = "its process ended (" + g.proc.Exit().String() + ") while the call ran"
-	}
+	e.Reason = reason
 	return e
 }

@@ -202,6 +202,37 @@ func TestCancelledCallIsToldSo(t *testing.T) {
 	})
 }
 
+func TestCallInTheQueueIsNotSentToAProcessThatHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 50 { // whether the machine sees the end first is chance
+			w := newWorld(t, func(Spec, int) script { return script{invoke: busyFor(time.Hour)} })
+			s := spec("a")
+			s.MaxInFlight, s.MaxQueue = 2, 10
+			w.apply(s)
+			var calls []*call
+			for range 6 {
+				calls = append(calls, invoke(w.plugin("a"), 20*time.Second))
+			}
+			synctest.Wait()
+			proc := w.proc("a", 1)
+			proc.crash()
+			lost := 0
+			for _, c := range calls {
+				var u *UnavailableError
+				if err := c.wait(); !errors.As(err, &u) || u.State != Backoff || u.RetryAfter <= 0 {
+					t.Errorf("got %v", err)
+				} else if strings.HasSuffix(u.Reason, "while the call ran") {
+					lost++
+				}
+			}
+			if n := proc.calls.Load(); n != 2 || lost != 2 {
+				t.Errorf("%d calls reached the process and %d say so, want 2", n, lost)
+			}
+			w.end()
+		}
+	})
+}
+
 func TestErrorOfAPluginThatIsBeingEndedIsNoAnswerOfTheMethod(t *testing.T) {
 	for name, answer := range map[string]*pluginv1.InvokeResponse{
 		"error":  {Error: &pluginv1.Error{Code: "internal_error", Message: "the link to the host broke"}},
