@@ -6,9 +6,11 @@ COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 PLUGINS := $(patsubst plugins/%/main.go,%,$(filter-out plugins/internal/%,$(wildcard plugins/*/main.go)))
 TOOLS := $(CURDIR)/.tools
 FUZZTIME ?= 20s
+SOAK ?= 10m
+SEED ?= 0
 GOFLAGS_BUILD := -trimpath -ldflags "-s -w -X github.com/vant-run/vant/internal/release.version=$(VERSION) -X github.com/vant-run/vant/internal/release.commit=$(COMMIT)"
 
-.PHONY: all help build lint check test test-deps fuzz generate generate-check bench-host demo install uninstall clean
+.PHONY: all help build lint check test test-deps fuzz generate generate-check bench-host soak demo install uninstall clean
 
 all: build lint check ## build, lint and fast tests
 
@@ -45,6 +47,9 @@ generate-check: generate ## fails when generated code is not what the protos say
 
 bench-host: build ## host benches: ours and the bare thing, interleaved
 	go run ./tools/bench/host
+
+soak: ## load and faults for SOAK (10m) on a private host; SEED repeats a run
+	go run ./tools/soak -for $(SOAK) -seed $(SEED)
 
 demo: ## set up, build, start a private host, fetch through it, stop it
 	@tools/demo.sh

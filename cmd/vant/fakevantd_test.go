@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"net"
@@ -20,8 +21,23 @@ import (
 //	mute      serves, but never says so
 //	stay      serves; host.stop is answered and ignored
 //	lost      finds the socket taken, as the loser of a race does
+//
+// $FAKE_VERSION is its version, and $FAKE_CONFIG what "check --config-only"
+// finds: "warn" only a warning.
 func fakeVantd(args []string) int {
 	mode := os.Getenv("FAKE_VANTD")
+	if len(args) > 0 && args[0] == "version" {
+		fmt.Println("vantd " + cmp.Or(os.Getenv("FAKE_VERSION"), "1.2.3") + " (abc)")
+		return 0
+	}
+	if fault := os.Getenv("FAKE_CONFIG"); len(args) == 2 && args[1] == "--config-only" && fault != "" {
+		if fault != "warn" {
+			fmt.Fprintln(os.Stderr, "vantd check: "+fault)
+			return 1
+		}
+		fmt.Println("/c/vant.yaml: valid\n/c/vant.yaml:2:3: warning: no plugin \"nett\" is installed; nearest: \"net\"")
+		return 0
+	}
 	if len(args) > 0 && args[0] == "check" {
 		fmt.Printf("checked %s\n", strings.Join(args[1:], " "))
 		return 3

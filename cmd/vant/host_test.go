@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -365,42 +366,78 @@ func TestWrongUsageOfOtherCommandsIsStatus2(t *testing.T) {
 	}
 }
 
-func TestDoctor(t *testing.T) {
-	plugins := tempDir(t)
-	env := []string{"VANT_PLUGIN_PATH=" + plugins + ":/nonexistent/p"}
-	healthy := clienttest.Methods(map[string]clienttest.Handler{
-		"version":      clienttest.Result(`{"vant":"1.2.3","protocol":1}`),
-		"plugins.list": clienttest.Result(`[{"name":"net","version":"1.0.0","state":"ready"}]`),
-	})
-	host := clienttest.Start(t, healthy)
-	got := run{args: []string{"doctor"}, socket: host.Socket, env: env}.do(t)
-	want := "ok     socket folder: " + filepath.Dir(host.Socket) + "\nok     socket: " + host.Socket + "\nok     vantd: " + bin + "/vantd\n" +
-		"ok     host: answers at " + host.Socket + "\nok     versions: 1.2.3\nok     plugin folder: " + plugins + "\n" +
-		"ok     plugin folder: /nonexistent/p (not there)\nok     plugin net: ready 1.0.0\n"
-	check(t, outcome{want, "", 0}, got)
+// doctor is an environment for vant doctor: a folder for plugins, one for
+// programs, and a configuration that is warned of.
+func doctor(t *testing.T) (plugins, programs string, env []string) {
+	t.Helper()
+	plugins, programs = tempDir(t), tempDir(t)
+	return plugins, programs, []string{
+		"VANT_PLUGIN_PATH=" + plugins + ":/nonexistent/p", "PATH=" + programs, "FAKE_CONFIG=warn", "XDG_STATE_HOME=" + tempDir(t),
+	}
+}
 
-	sick := clienttest.Start(t, clienttest.Methods(map[string]clienttest.Handler{
-		"version": clienttest.Result(`{"vant":"9.9.9","protocol":1}`),
-		"plugins.list": clienttest.Result(`[{"name":"a","state":"quarantined","reason":"8 failures"},` +
-			`{"name":"b","state":"refused","file":"/p/vant-plugin-b","reason":"not executable"},{"name":"c","state":"backoff"}]`),
+func program(t *testing.T, dir, name, script string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sick is a host that has nothing but faults.
+var sick = clienttest.Methods(map[string]clienttest.Handler{
+	"version": clienttest.Result(`{"vant":"9.9.9","protocol":1}`),
+	"plugins.list": clienttest.Result(`[{"name":"a","state":"quarantined","reason":"8 failures"},` +
+		`{"name":"b","state":"refused","file":"/p/vant-plugin-b","reason":"not executable"},{"name":"c","state":"backoff"},` +
+		`{"name":"browser","state":"ready"}]`),
+})
+
+func TestDoctor(t *testing.T) {
+	plugins, programs, env := doctor(t)
+	host := clienttest.Start(t, clienttest.Methods(map[string]clienttest.Handler{
+		"version":      clienttest.Result(`{"vant":"1.2.3","protocol":1}`),
+		"status":       clienttest.Result(`{"running":true,"pid":4194305}`), // more than any process has
+		"plugins.list": clienttest.Result(`[{"name":"net","version":"1.0.0","state":"ready"}]`),
 	}))
-	if err := os.Chmod(sick.Socket, 0o666); err != nil {
+	want := "ok     socket folder: " + filepath.Dir(host.Socket) + "\nok     socket: " + host.Socket + "\nok     vantd: " + bin + "/vantd\n" +
+		"ok     configuration: /c/vant.yaml: valid\n" +
+		"ok     configuration: /c/vant.yaml:2:3: warning: no plugin \"nett\" is installed; nearest: \"net\"\n" +
+		"       -> install the plugin, or take its name out of the configuration\n" +
+		"ok     host: answers at " + host.Socket + ", process 4194305\nok     versions: 1.2.3\nok     plugin folder: " + plugins + "\n" +
+		"ok     plugin folder: /nonexistent/p (not there)\nok     plugin net: ready 1.0.0\n"
+	check(t, outcome{want + "ok     chromium: not installed; no plugin here needs it\n", "", 0},
+		run{args: []string{"doctor"}, socket: host.Socket, env: env}.do(t))
+
+	program(t, programs, "chromium", "echo Chromium 156.0.1")
+	check(t, outcome{want + "ok     chromium: " + programs + "/chromium, Chromium 156.0.1\n", "", 0},
+		run{args: []string{"doctor"}, socket: host.Socket, env: env}.do(t))
+}
+
+func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
+	plugins, _, env := doctor(t)
+	host := clienttest.Start(t, sick)
+	state := filepath.Join(strings.TrimPrefix(env[3], "XDG_STATE_HOME="), "vant")
+	err := errors.Join(os.Chmod(host.Socket, 0o666), os.Chmod(plugins, 0o777), os.Mkdir(state, 0o700), os.Chmod(state, 0o722))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(plugins, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	got = run{args: []string{"doctor"}, socket: sick.Socket, env: env}.do(t)
+	env = append(env, "FAKE_CONFIG=/c/vant.yaml:3:1: unknown key \"plugin\"", "FAKE_VERSION=1.2.2")
+	got := run{args: []string{"doctor"}, socket: host.Socket, env: env}.do(t)
 	if got.status != 1 {
 		t.Errorf("status %d, want 1", got.status)
 	}
 	for _, want := range []string{
-		"WRONG  socket: " + sick.Socket + " has mode 0666, not 0600\n",
-		"WRONG  versions: the host has 9.9.9, this command 1.2.3\n",
-		"WRONG  plugin folder: " + plugins + " may be written to by everyone\n",
+		"WRONG  socket: " + host.Socket + " has mode 0666, not 0600\n       -> run \"vant down\" and \"vant up\"\n",
+		"WRONG  vantd: " + bin + "/vantd has version 1.2.2, this command 1.2.3\n       -> install vant and vantd of one version\n",
+		"WRONG  configuration: /c/vant.yaml:3:1: unknown key \"plugin\"\n       -> mend that, see \"vant config check\", then \"vant config reload\"\n",
+		"WRONG  host: method_not_found: no method status\n",
+		"WRONG  versions: the host has 9.9.9, this command 1.2.3\n       -> run \"vant down\" and \"vant up\" with the newer one\n",
+		"WRONG  own folder: " + state + " may be written to by others (mode 0722)\n       -> run chmod 700 on it\n",
+		"WRONG  plugin folder: " + plugins + " may be written to by everyone\n       -> run chmod o-w on it: the host starts nothing from it\n",
 		"WRONG  plugin a: quarantined: 8 failures\n       -> see \"vant plugin logs a\", then \"vant plugin reset a\"\n",
-		"WRONG  plugin b: refused: not executable\n       -> put that right in /p/vant-plugin-b: the host then takes it by itself\n",
+		"WRONG  plugin b: refused: not executable\n       -> ",
+		"/p/vant-plugin-b",
 		"WRONG  plugin c: backoff\n",
+		"WRONG  chromium: not installed, and the plugin browser needs it\n       -> install it",
 	} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("%q is missing in\n%s", want, got.stdout)
@@ -408,13 +445,43 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-func TestDoctorWithoutAHostSaysWhatToDo(t *testing.T) {
-	socket := filepath.Join(tempDir(t), "s")
-	got := run{args: []string{"doctor"}, socket: socket}.do(t)
-	if got.status != 1 || !strings.Contains(got.stdout, "WRONG  host: no host at "+socket) || !strings.Contains(got.stdout, `-> run "vant up"`) {
+func TestDoctorSeesWhichProgramServes(t *testing.T) {
+	s := newStage(t)
+	check(t, outcome{s.socket + "\n", "", 0}, s.run(t, "", "up"))
+	got := s.run(t, "", "doctor")
+	self, err := os.Executable() // the host under test is this program
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^ok     host: answers at \S+, process \d+, ` + regexp.QuoteMeta(self) + `\nok `).MatchString(got.stdout) {
 		t.Errorf("status %d:\n%s", got.status, got.stdout)
 	}
-	got = run{args: []string{"doctor", "--json"}, socket: socket}.do(t)
+}
+
+func TestDoctorIsNotKeptByAProgramThatHangs(t *testing.T) {
+	_, programs, env := doctor(t)
+	program(t, programs, "chromium", "echo broken; exit 3")
+	host := clienttest.Start(t, sick)
+	got := run{args: []string{"doctor"}, socket: host.Socket, env: env}.do(t)
+	if want := "WRONG  chromium: " + programs + "/chromium does not run: broken\n       -> install it anew\n"; !strings.Contains(got.stdout, want) {
+		t.Errorf("%q is missing in\n%s", want, got.stdout)
+	}
+	program(t, programs, "chromium", "exec /bin/sleep 100")
+	got = run{args: []string{"doctor"}, socket: host.Socket, env: env}.do(t)
+	if want := "chromium does not run: " + programs + "/chromium did not end within 10s"; !strings.Contains(got.stdout, want) {
+		t.Errorf("%q is missing in\n%s", want, got.stdout)
+	}
+}
+
+func TestDoctorWithoutAHostSaysWhatToDo(t *testing.T) {
+	socket := filepath.Join(tempDir(t), "s")
+	_, _, env := doctor(t)
+	got := run{args: []string{"doctor"}, socket: socket, env: env}.do(t)
+	if got.status != 1 || !strings.Contains(got.stdout, "WRONG  host: no host at "+socket) || !strings.Contains(got.stdout, `-> run "vant up"`) ||
+		!strings.Contains(got.stdout, "ok     configuration: ") || !strings.Contains(got.stdout, "ok     chromium: ") {
+		t.Errorf("status %d:\n%s", got.status, got.stdout)
+	}
+	got = run{args: []string{"doctor", "--json"}, socket: socket, env: env}.do(t)
 	if got.status != 1 || !strings.HasPrefix(got.stdout, `[{"check":"socket folder","ok":true`) {
 		t.Errorf("status %d: %s", got.status, got.stdout)
 	}

@@ -1,7 +1,10 @@
 // Host measures the host against the bare things it is made of: a Go server
 // that echoes on a Unix socket, and one gRPC call to a go-plugin process.
 // Rounds are interleaved, and a row whose sides moved different numbers of
-// bytes fails the run. Ratios that miss their goal are marked, not hidden.
+// bytes fails the run, and so does a call that fails where none may. The last
+// rows measure one host against itself: quiet, and while plugins are swapped,
+// slow, dropped in or killed. Ratios that miss their goal are marked, not
+// hidden.
 package main
 
 import (
@@ -23,7 +26,7 @@ func main() {
 	seconds := flag.Duration("for", 2*time.Second, "length of a throughput segment")
 	calls := flag.Int("calls", 1_000_000, "calls of the memory row")
 	idle := flag.Duration("idle", 60*time.Second, "length of the idle row")
-	only := flag.String("only", "", "comma list of rows: call,throughput,cli,start,memory,idle")
+	only := flag.String("only", "", "comma list of rows: call,throughput,cli,start,memory,idle,swap,bulkhead,dropin,crash")
 	flag.Parse()
 	switch flag.Arg(0) {
 	case "bare-echo":
@@ -48,6 +51,10 @@ func main() {
 		{"start", func() error { return b.start(20) }},
 		{"memory", func() error { return b.memory(*calls) }},
 		{"idle", func() error { return b.idle(*idle) }},
+		{"swap", func() error { return b.swap(*seconds) }},
+		{"bulkhead", func() error { return b.bulkhead(*seconds) }},
+		{"dropin", func() error { return b.dropIn(10) }},
+		{"crash", func() error { return b.crash(20) }},
 	} {
 		if *only != "" && !slices.Contains(strings.Split(*only, ","), row.name) {
 			continue

@@ -50,7 +50,11 @@ func (s *side) median() time.Duration { return s.took[len(s.took)/2] }
 func (s *side) p99() time.Duration    { return s.took[len(s.took)*99/100] }
 
 func (s *side) String() string {
-	return fmt.Sprintf("%s median %v p99 %v bytes %d", s.name, s.median().Round(100*time.Nanosecond), s.p99().Round(time.Microsecond), s.bytes)
+	text := fmt.Sprintf("%s median %v p99 %v", s.name, s.median().Round(100*time.Nanosecond), s.p99().Round(time.Microsecond))
+	if s.bytes > 0 {
+		text += fmt.Sprintf(" bytes %d", s.bytes)
+	}
+	return text
 }
 
 // verdict prints a ratio beside its goal.
@@ -178,7 +182,7 @@ func tight(d time.Duration, clients int, run func() (int, error)) (float64, erro
 }
 
 func (b *bench) throughput(segment time.Duration) error {
-	const clients, segments = 32, 5
+	const clients = 32
 	buffers := sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
 	over := func(socket string, line []byte) func() (int, error) {
 		return func() (int, error) {

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +23,8 @@ import (
 	"github.com/vant-run/vant/sdk/client"
 )
 
-// finding is the outcome of one check.
+// finding is the outcome of one check. One that is in order may have advice
+// too: nothing is wrong, but somebody should know.
 type finding struct {
 	Check  string `json:"check"`
 	OK     bool   `json:"ok"`
@@ -28,10 +32,15 @@ type finding struct {
 	Advice string `json:"advice,omitempty"`
 }
 
+// toolBound bounds the programs that a check runs.
+const toolBound = 10 * time.Second
+
 func (a *app) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Find out what is wrong, and what to do", Args: cobra.NoArgs,
-		Long:    "Check the socket, the host, the versions, the plugin folders and each plugin, and\nsay what to do about what is wrong. Exit status 1 when something is.",
+		Long: "Check the socket and who serves it, the configuration, the versions, the host's\n" +
+			"folders, the plugin folders, each plugin, and Chromium, and say what to do about\n" +
+			"what is wrong. Exit status 1 when something is.",
 		Example: "  vant doctor\n  vant doctor --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := a.examine(cmd.Context())
@@ -72,7 +81,16 @@ func (a *app) examine(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{{Check: "socket", Detail: err.Error(), Advice: "choose another path with --socket or $VANT_SOCKET"}}
 	}
-	found := []finding{checkFolder(c.Socket()), checkSocket(c.Socket()), checkHostBinary()}
+	found := []finding{checkFolder(c.Socket()), checkSocket(c.Socket())}
+	vantd, err := hostproc.Find()
+	if err != nil {
+		found = append(found, finding{Check: "vantd", Detail: err.Error(), Advice: "install vantd beside vant"})
+	} else {
+		found = append(found, checkHostBinary(ctx, vantd))
+		found = append(found, a.checkConfig(ctx, vantd)...)
+	}
+	dirs := a.pluginDirs(vantd)
+	offline := slices.Concat(a.checkOwnFolders(), checkDirs(dirs))
 	var version struct {
 		Vant     string `json:"vant"`
 		Protocol int    `json:"protocol"`
@@ -82,12 +100,17 @@ func (a *app) examine(ctx context.Context) []finding {
 		if !errors.Is(err, client.ErrNoHost) {
 			f.Advice = "look into the host's log, or stop it and run \"vant up\""
 		}
-		return append(append(found, f), a.checkDirs()...)
+		if errors.Is(err, client.ErrWrongPeer) {
+			f.Advice = "choose another path with --socket or $VANT_SOCKET"
+		}
+		found = append(append(found, f), offline...)
+		return append(found, checkChromium(ctx, a.Getenv("PATH"), usesBrowser(dirs, nil)))
 	}
-	found = append(found, finding{Check: "host", OK: true, Detail: "answers at " + c.Socket()})
-	found = append(found, checkVersion(version.Vant))
-	found = append(found, a.checkDirs()...)
-	return append(found, checkPlugins(ctx, c)...)
+	found = append(found, checkServer(ctx, c, vantd), checkVersion(version.Vant))
+	found = append(found, offline...)
+	rows, plugins := checkPlugins(ctx, c)
+	found = append(found, plugins...)
+	return append(found, checkChromium(ctx, a.Getenv("PATH"), usesBrowser(dirs, rows)))
 }
 
 // checkFolder: whoever may write in the socket's folder may put another socket
@@ -140,12 +163,81 @@ func owned(info fs.FileInfo, uid int) bool {
 	return ok && int(stat.Uid) == uid
 }
 
-func checkHostBinary() finding {
-	path, err := hostproc.Find()
-	if err != nil {
-		return finding{Check: "vantd", Detail: err.Error(), Advice: "install vantd beside vant"}
+// checkHostBinary: a vantd of another version would be started by the next
+// "vant up".
+func checkHostBinary(ctx context.Context, path string) finding {
+	f := finding{Check: "vantd", OK: true, Detail: path}
+	out, err := outputOf(ctx, path, "version")
+	fields := strings.Fields(out)
+	switch {
+	case err != nil || len(fields) < 2 || fields[0] != "vantd":
+		f.OK, f.Advice = false, "install vantd anew"
+		f.Detail += " does not say its version"
+		if err != nil {
+			f.Detail += ": " + err.Error()
+		}
+	case fields[1] != release.Version():
+		f.OK, f.Detail = false, path+" has version "+fields[1]+", this command "+release.Version()
+		f.Advice = "install vant and vantd of one version"
 	}
-	return finding{Check: "vantd", OK: true, Detail: path}
+	return f
+}
+
+// outputOf runs a program and gives what it prints, both streams together. A
+// failure's error is the first line of that.
+func outputOf(ctx context.Context, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, toolBound)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = time.Second // what it started may hold its output
+	out, err := cmd.CombinedOutput()
+	text := strings.TrimSpace(string(out))
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
+		return text, nil
+	}
+	if ctx.Err() != nil {
+		return text, fmt.Errorf("%s did not end within %v", name, toolBound)
+	}
+	if first, _, _ := strings.Cut(text, "\n"); first != "" {
+		err = errors.New(first)
+	}
+	return text, err
+}
+
+// checkConfig has vantd check the configuration that it would read.
+func (a *app) checkConfig(ctx context.Context, vantd string) []finding {
+	out, err := outputOf(ctx, vantd, "check", "--config-only")
+	if err != nil {
+		return []finding{{Check: "configuration", Detail: strings.TrimPrefix(err.Error(), "vantd check: "),
+			Advice: "mend that, see \"vant config check\", then \"vant config reload\""}}
+	}
+	first, rest, _ := strings.Cut(out, "\n")
+	found := []finding{{Check: "configuration", OK: true, Detail: first}}
+	for line := range strings.Lines(rest) {
+		found = append(found, finding{Check: "configuration", OK: true, Detail: strings.TrimSpace(line),
+			Advice: "install the plugin, or take its name out of the configuration"})
+	}
+	return found
+}
+
+// checkServer says which process has the socket.
+func checkServer(ctx context.Context, c *client.Client, vantd string) finding {
+	f := finding{Check: "host", OK: true, Detail: "answers at " + c.Socket()}
+	var status struct{ Pid int }
+	if err := c.Call(ctx, "status", nil, &status); err != nil {
+		f.OK, f.Detail, f.Advice = false, agent.Explain(err), "look into the host's log, or stop it and run \"vant up\""
+		return f
+	}
+	f.Detail += fmt.Sprintf(", process %d", status.Pid)
+	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", status.Pid))
+	if err != nil {
+		return f // no such folder here, or another user's
+	}
+	f.Detail += ", " + program
+	if real, err := filepath.EvalSymlinks(vantd); err == nil && real != program {
+		f.Advice = "\"vant up\" would start " + vantd + "; for that one run \"vant down\" and \"vant up\""
+	}
+	return f
 }
 
 func checkVersion(host string) finding {
@@ -157,11 +249,46 @@ func checkVersion(host string) finding {
 	return finding{Check: "versions", OK: true, Detail: ours}
 }
 
+// checkOwnFolders judges the folders in which the host keeps logs, private
+// copies and plugins' sockets. It makes them itself, closed to others.
+func (a *app) checkOwnFolders() []finding {
+	var dirs []string
+	if dir, err := hostproc.StateDir(a.Getenv); err == nil {
+		dirs = append(dirs, dir)
+	}
+	if run := a.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(run) {
+		dirs = append(dirs, filepath.Join(run, "vant"))
+	}
+	var found []finding
+	for _, dir := range append(dirs, fmt.Sprintf("/tmp/vant-%d", os.Getuid())) {
+		info, err := os.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		f := finding{Check: "own folder", Detail: dir}
+		switch {
+		case err != nil:
+			f.Detail, f.Advice = err.Error(), "make it readable for you"
+		case !info.IsDir():
+			f.Detail, f.Advice = dir+" is no folder", "move it away"
+		case !ours(info):
+			f.Detail, f.Advice = dir+" belongs to another user", "have it removed: the host does not use it"
+		case info.Mode().Perm()&0o022 != 0:
+			f.Detail = fmt.Sprintf("%s may be written to by others (mode %04o)", dir, info.Mode().Perm())
+			f.Advice = "run chmod 700 on it"
+		default:
+			f.OK = true
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
 // checkDirs judges the plugin folders that this environment names. A folder
 // that is not there is no fault.
-func (a *app) checkDirs() []finding {
+func checkDirs(dirs []string) []finding {
 	var found []finding
-	for _, dir := range a.pluginDirs() {
+	for _, dir := range dirs {
 		f := finding{Check: "plugin folder", OK: true, Detail: dir}
 		info, err := os.Stat(dir)
 		switch {
@@ -175,15 +302,23 @@ func (a *app) checkDirs() []finding {
 			f.OK, f.Detail, f.Advice = false, dir+" belongs to another user", "the host starts nothing from it: use a folder of your own"
 		case info.Mode().Perm()&0o002 != 0:
 			f.OK, f.Detail, f.Advice = false, dir+" may be written to by everyone", "run chmod o-w on it: the host starts nothing from it"
+		case info.Mode().Perm()&0o020 != 0 && !ownGroup(info):
+			f.OK, f.Detail, f.Advice = false, dir+" may be written to by a group", "run chmod g-w on it: the host starts nothing from it"
 		}
 		found = append(found, f)
 	}
 	return found
 }
 
+// ownGroup says whether a file's group is its owner's own.
+func ownGroup(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && stat.Gid == stat.Uid
+}
+
 // pluginDirs gives the folders where the host looks when its configuration
 // names none.
-func (a *app) pluginDirs() []string {
+func (a *app) pluginDirs(vantd string) []string {
 	if path := a.Getenv("VANT_PLUGIN_PATH"); path != "" {
 		return filepath.SplitList(path)
 	}
@@ -198,25 +333,21 @@ func (a *app) pluginDirs() []string {
 		dirs = append(dirs, filepath.Join(data, "vant", "plugins"))
 	}
 	dirs = append(dirs, "/usr/local/lib/vant/plugins")
-	if vantd, err := hostproc.Find(); err == nil {
-		if vantd, err = filepath.EvalSymlinks(vantd); err == nil {
-			bin := filepath.Dir(vantd)
-			dirs = append(dirs, filepath.Join(bin, "plugins"), filepath.Join(bin, "..", "lib", "vant", "plugins"))
-		}
+	if real, err := filepath.EvalSymlinks(vantd); err == nil {
+		bin := filepath.Dir(real)
+		dirs = append(dirs, filepath.Join(bin, "plugins"), filepath.Join(bin, "..", "lib", "vant", "plugins"))
 	}
 	return dirs
 }
 
 // checkPlugins gives one finding a plugin or refused file.
-func checkPlugins(ctx context.Context, c *client.Client) []finding {
-	var rows []row
+func checkPlugins(ctx context.Context, c *client.Client) (rows []row, found []finding) {
 	if err := c.Call(ctx, "plugins.list", object{"all": true}, &rows); err != nil {
-		return []finding{{Check: "plugins", Detail: err.Error(), Advice: "look into the host's log"}}
+		return nil, []finding{{Check: "plugins", Detail: err.Error(), Advice: "look into the host's log"}}
 	}
 	if len(rows) == 0 {
-		return []finding{{Check: "plugins", OK: true, Detail: "none found"}}
+		return nil, []finding{{Check: "plugins", OK: true, Detail: "none found"}}
 	}
-	var found []finding
 	for _, r := range rows {
 		name := r.Name
 		if name == "" {
@@ -236,5 +367,60 @@ func checkPlugins(ctx context.Context, c *client.Client) []finding {
 		}
 		found = append(found, f)
 	}
-	return found
+	return rows, found
+}
+
+// usesBrowser says whether there is a plugin that needs Chromium.
+func usesBrowser(dirs []string, rows []row) bool {
+	return slices.ContainsFunc(rows, func(r row) bool { return r.Name == "browser" }) ||
+		slices.ContainsFunc(dirs, func(dir string) bool {
+			_, err := os.Stat(filepath.Join(dir, "vant-plugin-browser"))
+			return err == nil
+		})
+}
+
+// chromiums are the names and places under which Chromium is looked for.
+var chromiums = []string{
+	"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
+	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
+}
+
+// checkChromium finds the browser. Without a plugin that drives one it may be
+// missing.
+func checkChromium(ctx context.Context, path string, needed bool) finding {
+	f := finding{Check: "chromium", OK: true}
+	for _, name := range chromiums {
+		file := lookPath(name, path)
+		if file == "" {
+			continue
+		}
+		out, err := outputOf(ctx, file, "--version")
+		if err != nil {
+			f.OK, f.Detail, f.Advice = !needed, file+" does not run: "+err.Error(), "install it anew"
+			return f
+		}
+		version, _, _ := strings.Cut(out, "\n")
+		f.Detail = file + ", " + strings.TrimSpace(version)
+		return f
+	}
+	f.Detail = "not installed; no plugin here needs it"
+	if needed {
+		f.OK, f.Detail = false, "not installed, and the plugin browser needs it"
+		f.Advice = "install it (Debian, Ubuntu: apt-get install chromium), or name another one by plugins.browser.path in the configuration"
+	}
+	return f
+}
+
+// lookPath finds a program in the folders of path.
+func lookPath(name, path string) string {
+	if filepath.IsAbs(name) {
+		path, name = filepath.Dir(name), filepath.Base(name)
+	}
+	for _, dir := range filepath.SplitList(path) {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return file
+		}
+	}
+	return ""
 }

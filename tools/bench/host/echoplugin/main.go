@@ -1,4 +1,4 @@
-// Echoplugin answers with its parameters. It takes its name from its file, so
+// Echoplugin answers with its parameters, at once or after a while. It takes its name from its file, so
 // that copies of it run side by side.
 package main
 
@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/vant-run/vant/sdk"
 )
@@ -30,5 +31,15 @@ func main() {
 	p := sdk.New(name, "1.0.0", "Answers with its parameters.")
 	sdk.HandleRaw(p, name+".text", "Echo of a text.", echo, sdk.ReadOnly(), sdk.ParamsSchema(textSchema))
 	sdk.HandleRaw(p, name+".items", "Echo of a list of objects.", echo, sdk.ReadOnly(), sdk.ParamsSchema(itemsSchema))
+	sdk.Handle(p, name+".sleep", "Answers after ms milliseconds.", func(ctx context.Context, in struct {
+		MS int `json:"ms"`
+	}) (bool, error) {
+		select {
+		case <-time.After(time.Duration(in.MS) * time.Millisecond):
+			return true, nil
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}, sdk.ReadOnly(), sdk.Timeout(60*time.Second))
 	sdk.Serve(p)
 }
