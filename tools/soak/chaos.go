@@ -204,6 +204,7 @@ func (c *chaos) remove(ctx context.Context, plugin string) error {
 	if f := c.probe(plugin); f.code != "method_not_found" {
 		return fmt.Errorf("a call of a removed plugin got %q", f.code)
 	}
+	c.version++
 	back := time.Now()
 	a.to = back
 	if err := c.h.put(plugin, c.version); err != nil {
