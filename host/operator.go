@@ -33,26 +33,33 @@ func (o operator) Rescan(ctx context.Context) (router.Rescan, error) {
 	if err != nil {
 		return router.Rescan{}, coded(err)
 	}
-	out := router.Rescan{Removed: seen.changes.Removed}
-	for _, r := range seen.refused {
-		out.Refused = append(out.Refused, router.RefusedFile{Name: r.Name, File: r.File, Reason: r.Reason})
-	}
 	outcomes, cancel := context.WithTimeout(ctx, outcomeBound)
 	defer cancel()
+	for _, p := range o.h.supervisor.List(true) {
+		_ = o.h.supervisor.Await(outcomes, p.Name) // what came of it stands in the list
+	}
+	if err := ctx.Err(); err != nil {
+		return router.Rescan{}, err
+	}
+	out := router.Rescan{Removed: seen.changes.Removed}
 	failed := map[string]bool{}
-	for _, p := range o.h.supervisor.List(false) {
-		err := o.h.supervisor.Await(outcomes, p.Name)
-		var gone *supervise.NotFoundError
-		if err == nil || outcomes.Err() != nil || errors.As(err, &gone) {
-			continue // or it has not failed yet
+	for _, p := range o.h.supervisor.List(true) {
+		switch p.State {
+		case supervise.Starting, supervise.Draining, supervise.Stopped:
+			continue
+		case supervise.Ready:
+			if p.Reason == "" {
+				continue // else a new generation of it does not start
+			}
 		}
-		failed[p.Name] = true
-		out.Refused = append(out.Refused, router.RefusedFile{Name: p.Name, File: p.File, Reason: o.whyNot(p.Name, err)})
+		failed[p.Name] = failed[p.Name] || p.SHA256 != "" // and no other file of the name
+		out.Refused = append(out.Refused, router.RefusedFile{Name: p.Name, File: p.File, Reason: p.Reason})
 	}
-	for _, l := range []struct{ to, from *[]string }{{&out.Started, &seen.changes.Started}, {&out.Replaced, &seen.changes.Replaced}} {
-		*l.to = slices.DeleteFunc(*l.from, func(name string) bool { return failed[name] })
+	good := func(names []string) []string {
+		return slices.DeleteFunc(names, func(name string) bool { return failed[name] })
 	}
-	return out, ctx.Err()
+	out.Started, out.Replaced = good(seen.changes.Started), good(seen.changes.Replaced)
+	return out, nil
 }
 
 // whyNot is the reason of a start that failed, without the plugin's name, or of
