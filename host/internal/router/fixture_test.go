@@ -28,6 +28,8 @@ type answer func(ctx context.Context, req *pluginv1.InvokeRequest) (*pluginv1.In
 // fakePlugin runs methods in this process.
 type fakePlugin map[string]answer
 
+func (f fakePlugin) Failed(string) {}
+
 func (f fakePlugin) Invoke(ctx context.Context, req *pluginv1.InvokeRequest) (*pluginv1.InvokeResponse, error) {
 	return f[req.GetMethod()](ctx, req)
 }
