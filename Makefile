@@ -17,9 +17,9 @@ help: ## this list
 
 build: ## bin/vant, bin/vantd, bin/plugins/
 	@mkdir -p bin/plugins
-	go build $(GOFLAGS_BUILD) -o bin/ ./cmd/vant ./cmd/vantd
+	CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/ ./cmd/vant ./cmd/vantd
 	@for p in $(PLUGINS); do echo "go build -o bin/plugins/vant-plugin-$$p"; \
-		go build $(GOFLAGS_BUILD) -o bin/plugins/vant-plugin-$$p ./plugins/$$p || exit 1; done
+		CGO_ENABLED=0 go build $(GOFLAGS_BUILD) -o bin/plugins/vant-plugin-$$p ./plugins/$$p || exit 1; done
 
 lint: $(TOOLS)/golangci-lint ## golangci-lint, for Linux and for macOS
 	$(TOOLS)/golangci-lint run ./...
