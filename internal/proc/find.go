@@ -20,12 +20,12 @@ func KillMarked(ctx context.Context, marker string) ([]Identity, error) {
 	return killed, named(marker, err)
 }
 
-// KillLeft ends what a process left when it ended: what carries its marker,
-// what is still there of known, its descendants as they were found before, and
-// what belongs to either by descent or process group. For the rest it is like
+// KillLeft ends what leader left when it ended: what carries its marker, what
+// is still there of known, its descendants as they were found before, and what
+// belongs to either by descent or process group. For the rest it is like
 // KillMarked.
-func KillLeft(ctx context.Context, marker string, known []Identity) ([]Identity, error) {
-	killed, err := killAll(ctx, func() ([]Identity, error) { return left(marker, known) })
+func KillLeft(ctx context.Context, leader Identity, marker string, known []Identity) ([]Identity, error) {
+	killed, err := killAll(ctx, func() ([]Identity, error) { return left(leader, marker, known) })
 	return killed, named(marker, err)
 }
 
