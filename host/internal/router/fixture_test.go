@@ -178,7 +178,9 @@ func newFakeSupervisor() *fakeSupervisor {
 	return f
 }
 
-func (f *fakeSupervisor) Accepted() int { return len(f.List(false)) }
+func (f *fakeSupervisor) Accepted() int {
+	return len(slices.DeleteFunc(slices.Clone(f.List(false)), func(s supervise.Status) bool { return s.State == supervise.Stopped }))
+}
 
 func (f *fakeSupervisor) List(all bool) []supervise.Status {
 	rows := slices.Clone(f.rows)
