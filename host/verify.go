@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,8 @@ func (h *Host) try(ctx context.Context, path, dir, sandbox string) (trial, error
 			return refuse("is not pinned: plugins.verify is strict and the pins cannot be read (%v); mend that", opts.LockErr)
 		}
 		if opts.Lock == nil || opts.Lock.Pins[t.Name] != t.SHA256 {
-			return refuse("is not pinned, and plugins.verify is strict; if you trust it, let %s have the line: %s %s", cfg.Plugins.Lock, t.Name, t.SHA256)
+			return refuse("is not pinned, and plugins.verify is strict; if you trust it, let %s have the line: %s %s",
+				cmp.Or(cfg.Plugins.Lock, "the file that plugins.lock should name"), t.Name, t.SHA256)
 		}
 	}
 	if winner := h.shadowing(opts.Dirs, t.Name, dir, path); winner != "" {

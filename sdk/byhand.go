@@ -36,7 +36,7 @@ func byHand(p *Plugin, args []string, stdout, stderr io.Writer) int {
 	_ = w.Flush() // to standard error: there is nowhere left to complain
 	fmt.Fprintf(stderr, "\nInstall:    vant plugin install %s\n", file)
 	fmt.Fprintf(stderr, "Catalogue:  %s --describe\n", file)
-	fmt.Fprintf(stderr, "Debug:      %s --debug\n", file)
+	fmt.Fprintf(stderr, "Debug:      %s --debug [SOCKET]\n", file)
 	return 1
 }
 

@@ -211,7 +211,7 @@ func TestHalfACopyIsNeverStarted(t *testing.T) {
 	serves(t, h, "faulty", 2)
 	// Its name is not that of its file: but what was started is the whole.
 	becomes(t, h, "other", "started", func(s status) bool {
-		return s.State == "failed" && strings.Contains(s.Reason, `calls itself "faulty"`)
+		return s.State == "refused" && strings.Contains(s.Reason, `calls itself "faulty"`)
 	})
 	if strings.Contains(h.Log(), "exec format") {
 		t.Error("half of a file was started")

@@ -222,7 +222,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 		{"fail-configure", "", "configure"},
 	}
 	var o plugintest.HostOptions
-	o.Config = "plugins:\n"
+	o.Config = "supervise:\n  describe_timeout: 6s\nplugins:\n" // of 10 MB, on a busy machine
 	for _, tt := range tests {
 		name := "p-" + tt.mode
 		o.Binaries = append(o.Binaries, faulty(t, name))

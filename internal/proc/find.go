@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -19,12 +20,12 @@ func KillMarked(ctx context.Context, marker string) ([]Identity, error) {
 	return killed, named(marker, err)
 }
 
-// KillLeft ends what a process left when it ended: what carries its marker,
-// what is still there of known, its descendants as they were found before, and
-// what belongs to either by descent or process group. For the rest it is like
+// KillLeft ends what leader left when it ended: what carries its marker, what
+// is still there of known, its descendants as they were found before, and what
+// belongs to either by descent or process group. For the rest it is like
 // KillMarked.
-func KillLeft(ctx context.Context, marker string, known []Identity) ([]Identity, error) {
-	killed, err := killAll(ctx, func() ([]Identity, error) { return left(marker, known) })
+func KillLeft(ctx context.Context, leader Identity, marker string, known []Identity) ([]Identity, error) {
+	killed, err := killAll(ctx, func() ([]Identity, error) { return left(leader, marker, known) })
 	return killed, named(marker, err)
 }
 
@@ -35,14 +36,23 @@ func named(marker string, err error) error {
 	return nil
 }
 
-// killAll kills what find finds until it finds nothing.
+// killAll kills what find finds until it finds nothing and all of that has
+// ended: a process that is ending has lost its environment already.
 func killAll(ctx context.Context, find func() ([]Identity, error)) ([]Identity, error) {
 	var killed []Identity
 	seen := map[Identity]bool{}
 	for delay := time.Millisecond; ; delay = min(2*delay, 50*time.Millisecond) {
 		found, err := find()
-		if err != nil || len(found) == 0 {
+		if err != nil {
 			return killed, err
+		}
+		for _, id := range killed {
+			if Alive(id) && !slices.Contains(found, id) {
+				found = append(found, id)
+			}
+		}
+		if len(found) == 0 {
+			return killed, nil
 		}
 		var last error
 		for _, id := range found {

@@ -96,18 +96,21 @@ func Getenv(pid int, name string) (value string, known bool) {
 }
 
 // left finds what runs of known, what carries marker, and all that belongs to
-// either; never the caller.
-func left(marker string, known []Identity) ([]Identity, error) {
+// either; never the caller. What is older than the leader is not its child,
+// and its environment is not read.
+func left(leader Identity, marker string, known []Identity) ([]Identity, error) {
 	t, err := ReadTable()
 	if err != nil {
 		return nil, err
 	}
-	marked, err := FindMarked(marker)
-	if err != nil {
-		return nil, err
+	roots := slices.Clone(known)
+	for id := range t.All() {
+		if id.Start >= leader.Start && hasMarker(id.Pid, marker) {
+			roots = append(roots, id)
+		}
 	}
 	self := os.Getpid()
-	return slices.DeleteFunc(t.Family(append(marked, known...)...), func(id Identity) bool { return id.Pid == self }), nil
+	return slices.DeleteFunc(t.Family(roots...), func(id Identity) bool { return id.Pid == self }), nil
 }
 
 // Descendants finds the running children of pid, their children and so on.

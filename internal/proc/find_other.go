@@ -16,7 +16,7 @@ func FindMarked(string) ([]Identity, error) {
 // Getenv needs /proc.
 func Getenv(int, string) (string, bool) { return "", false }
 
-func left(string, []Identity) ([]Identity, error) {
+func left(Identity, string, []Identity) ([]Identity, error) {
 	return nil, fmt.Errorf("find what processes left: %w", errors.ErrUnsupported)
 }
 

@@ -119,8 +119,9 @@ func (r *procRunner) watchMemory(child *proc.Process) {
 	}
 	unwatch := r.host.sampler.watch(&watched{
 		leader: child.Identity(), instance: r.instance,
-		took: func(rss int64) {
+		took: func(rss int64, family []proc.Identity) {
 			if rss > r.spec.MemoryMax {
+				r.note(family)
 				r.exceed(fmt.Sprintf("its memory of %s exceeded memory_max %s", size(rss), size(r.spec.MemoryMax)), child)
 			}
 		},

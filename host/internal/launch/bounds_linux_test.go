@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +57,38 @@ func TestAPluginBeyondItsMemoryIsEndedWithTheReason(t *testing.T) {
 				t.Error("it is sampled though it has ended")
 			}
 		})
+	}
+}
+
+func TestAStartThatTakesTooMuchMemorySaysSo(t *testing.T) {
+	b := newBench(t)
+	s := spec("eat", "LAUNCH_TEST_EAT=300")
+	s.MemoryMax = 200 << 20
+	se := b.failed(s)
+	if se.Permanent || !strings.Contains(se.Error(), "exceeded memory_max 200 MiB") {
+		t.Errorf("%v", se)
+	}
+}
+
+func TestWhatForgotItsEnvironmentEndsWithAPluginThatExceeds(t *testing.T) {
+	b := newBench(t)
+	s := spec("good")
+	s.MemoryMax = 200 << 20
+	p, err := b.launch(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop(time.Second)
+	left := descendant(t, p, "hold", "")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_, _ = p.Invoke(ctx, &pluginv1.InvokeRequest{Method: "eat", Params: []byte("300")}) // it may come before the end
+	if e := exits(t, p, 10*time.Second); e.Reason == "" {
+		t.Errorf("exit %+v", e)
+	}
+	p.Stop(0)
+	if proc.Alive(left) {
+		t.Error("it lives")
 	}
 }
 

@@ -69,7 +69,7 @@ func (r *procRunner) endLeft() {
 		err = group.End(ctx)
 	} else {
 		var killed []proc.Identity
-		killed, err = proc.KillLeft(ctx, r.marker(), known)
+		killed, err = proc.KillLeft(ctx, child.Identity(), r.marker(), known)
 		left = len(killed)
 	}
 	switch {

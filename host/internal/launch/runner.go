@@ -218,8 +218,11 @@ func (r *procRunner) watchStart(child *proc.Process) {
 	case <-child.Done():
 	}
 	r.closeOutput()
-	exit := child.Exit()
-	err := fmt.Errorf("the process ended before the handshake (%s)%s", exit, r.sink.lastWords())
+	exit, how := child.Exit(), r.reason()
+	if how == "" {
+		how = exit.String()
+	}
+	err := fmt.Errorf("the process ended before the handshake (%s)%s", how, r.sink.lastWords())
 	r.settle(handshake{}, &supervise.StartError{
 		Step: stepHandshake,
 		// A program that is content with itself will be so again.

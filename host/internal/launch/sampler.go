@@ -24,7 +24,7 @@ type sampler struct {
 type watched struct {
 	leader   proc.Identity
 	instance string
-	took     func(rss int64)
+	took     func(rss int64, family []proc.Identity)
 	family   []proc.Identity // of the last sample; the sampler's own
 }
 
@@ -74,7 +74,7 @@ func (s *sampler) run(stop <-chan struct{}) {
 		strays := seen.look(t)
 		for _, w := range list {
 			w.family = t.Family(slices.Concat(w.family, strays[w.instance], []proc.Identity{w.leader})...)
-			w.took(t.RSS(w.family))
+			w.took(t.RSS(w.family), w.family)
 		}
 	}
 }

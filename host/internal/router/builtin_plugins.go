@@ -114,6 +114,9 @@ func (r *Router) pluginsInfo(_ context.Context, c *call) ([]byte, error) {
 		return nil, r.noPlugin(name)
 	}
 	info.MethodNames = present(info.MethodNames)
+	if info.Failures == nil {
+		info.Failures = map[string]uint64{}
+	}
 	info.Latency, info.Exits = present(info.Latency), present(info.Exits)
 	return encode(info)
 }

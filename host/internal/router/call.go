@@ -158,7 +158,11 @@ func (r *Router) answer(ctx context.Context, c *call) (result, theme []byte, fai
 		if ctx.Err() != nil {
 			bound = 0 // it was the caller's own that passed
 		}
-		return nil, nil, r.failure(err, c, e, bound)
+		failed := r.failure(err, c, e, bound)
+		if e.invoke != nil {
+			e.invoke.Failed(string(failed.Code))
+		}
+		return nil, nil, failed
 	}
 	return result, theme, nil
 }

@@ -296,3 +296,26 @@ func TestValuesAreNeverShown(t *testing.T) {
 		t.Errorf("log: %s", text)
 	}
 }
+
+// noting is a plugin that keeps the codes it is told.
+type noting struct {
+	fakePlugin
+	codes *[]string
+}
+
+func (n noting) Failed(code string) { *n.codes = append(*n.codes, code) }
+
+func TestPluginsAreToldTheCodesOfFailedCalls(t *testing.T) {
+	var codes []string
+	d := demo(t)
+	d.invoke = noting{d.invoke.(fakePlugin), &codes}
+	d.invoke.(noting).fakePlugin["demo.null"] = hostFails(&supervise.BusyError{Plugin: "demo"})
+	r := New(options())
+	r.set([]source{d})
+	serve(t, r, `{"version":1,"id":1,"method":"demo.null"}`)
+	serve(t, r, `{"version":1,"id":1,"method":"demo.null","params":[]}`) // never got there
+	serve(t, r, `{"version":1,"id":1,"method":"status"}`)
+	if diff := cmp.Diff([]string{"plugin_busy"}, codes); diff != "" {
+		t.Error(diff)
+	}
+}

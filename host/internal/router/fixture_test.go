@@ -28,6 +28,8 @@ type answer func(ctx context.Context, req *pluginv1.InvokeRequest) (*pluginv1.In
 // fakePlugin runs methods in this process.
 type fakePlugin map[string]answer
 
+func (f fakePlugin) Failed(string) {}
+
 func (f fakePlugin) Invoke(ctx context.Context, req *pluginv1.InvokeRequest) (*pluginv1.InvokeResponse, error) {
 	return f[req.GetMethod()](ctx, req)
 }
@@ -176,7 +178,9 @@ func newFakeSupervisor() *fakeSupervisor {
 	return f
 }
 
-func (f *fakeSupervisor) Accepted() int { return len(f.List(false)) }
+func (f *fakeSupervisor) Accepted() int {
+	return len(slices.DeleteFunc(slices.Clone(f.List(false)), func(s supervise.Status) bool { return s.State == supervise.Stopped }))
+}
 
 func (f *fakeSupervisor) List(all bool) []supervise.Status {
 	rows := slices.Clone(f.rows)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/vant-run/vant/host/internal/hosttest"
 	"github.com/vant-run/vant/host/internal/method"
+	"github.com/vant-run/vant/host/internal/supervise"
 	"github.com/vant-run/vant/proto/envelope"
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
@@ -383,5 +384,15 @@ func TestPanicIsOneCallsFailure(t *testing.T) {
 	}
 	if got := serve(t, r, `{"version":1,"id":1,"method":"status"}`); !strings.Contains(got, `"ok":true`) {
 		t.Errorf("after the panic: %s", got)
+	}
+}
+
+func TestStatusCountsNothingThatIsSwitchedOff(t *testing.T) {
+	opt := options()
+	f := newFakeSupervisor()
+	f.rows = append(f.rows, supervise.Status{Name: "off", State: supervise.Stopped, Reason: "switched off"})
+	opt.Plugins = f
+	if got := serve(t, newDemo(t, opt), `{"version":1,"id":1,"method":"status"}`); !strings.Contains(got, `"plugins":{"ready":1,"total":2}`) {
+		t.Errorf("got %s", got)
 	}
 }

@@ -17,6 +17,8 @@ const hostName = "host"
 // and its bytes must not be kept after Invoke has returned.
 type invoker interface {
 	Invoke(ctx context.Context, req *pluginv1.InvokeRequest) (*pluginv1.InvokeResponse, error)
+	// Failed notes the code that a caller got for a call of the plugin.
+	Failed(code string)
 }
 
 // source is a plugin as the table is built from it.

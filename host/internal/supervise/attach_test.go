@@ -67,10 +67,11 @@ func TestAnAttachedPluginIsLetGoBeforeItIsAttachedAgain(t *testing.T) {
 
 func TestALostAttachedPluginIsLookedForUntilItIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		there := true
+		var there atomic.Bool
+		there.Store(true)
 		w := newWorld(t, func(Spec, int) script {
 			return script{launch: func(context.Context) error {
-				if !there {
+				if !there.Load() {
 					return &StartError{Step: "launch", Err: errors.New("no plugin can be reached")}
 				}
 				return nil
@@ -78,7 +79,7 @@ func TestALostAttachedPluginIsLookedForUntilItIsBack(t *testing.T) {
 		})
 		w.apply(attachedSpec("a"))
 		w.takeEvents()
-		there = false
+		there.Store(false)
 		w.proc("a", 1).crash()
 		time.Sleep(time.Hour)
 		st := w.status("a")
@@ -89,7 +90,7 @@ func TestALostAttachedPluginIsLookedForUntilItIsBack(t *testing.T) {
 		if d := cmp.Diff([]string{"plugin.crashed a#1", "plugin.failed a#2"}, names(w.takeEvents())); d != "" {
 			t.Error(d)
 		}
-		there = true
+		there.Store(true)
 		time.Sleep(2 * attachRetryMax)
 		w.wantState("a", Ready)
 	})
@@ -97,17 +98,17 @@ func TestALostAttachedPluginIsLookedForUntilItIsBack(t *testing.T) {
 
 func TestAFaultOfAnAttachedPluginIsNotForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		mended := false
+		var mended atomic.Bool
 		w := newWorld(t, func(Spec, int) script {
 			s := script{name: "other"}
-			if mended {
+			if mended.Load() {
 				s.name = "a"
 			}
 			return s
 		})
 		w.apply(attachedSpec("a"))
 		time.Sleep(time.Minute)
-		mended = true
+		mended.Store(true)
 		time.Sleep(2 * attachRetryMax)
 		w.wantState("a", Ready)
 	})

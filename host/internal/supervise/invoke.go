@@ -3,7 +3,9 @@ package supervise
 import (
 	"context"
 	"errors"
+	"maps"
 	"regexp"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +23,37 @@ type stats struct {
 	calls   atomic.Uint64
 	errors  atomic.Uint64
 	latency histogram
+
+	mu    sync.Mutex        // guards codes
+	codes map[string]uint64 // what callers were told, by code
+}
+
+// keptCodes bounds the codes that are told apart: plugins make up their own.
+const (
+	keptCodes  = 64
+	otherCodes = "other"
+)
+
+// Failed notes the code that a caller got for a call of the plugin.
+func (p *Plugin) Failed(code string) {
+	s := &p.stats
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.codes == nil {
+		s.codes = make(map[string]uint64)
+	}
+	if _, known := s.codes[code]; !known && len(s.codes) >= keptCodes {
+		code = otherCodes
+	}
+	s.codes[code]++
+}
+
+func (s *stats) failures() map[string]uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make(map[string]uint64, len(s.codes))
+	maps.Copy(out, s.codes)
+	return out
 }
 
 // Invoke runs one call on the plugin's current generation. It waits, while ctx

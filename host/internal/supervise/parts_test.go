@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -452,4 +453,23 @@ func TestSlotGrantedToAWaiterThatGivesUpComesBack(t *testing.T) {
 			t.Error("no waiter gave up")
 		}
 	})
+}
+
+func TestFailuresAreCountedByCode(t *testing.T) {
+	p := &Plugin{}
+	for i := range 2 * keptCodes {
+		p.Failed(fmt.Sprintf("code_%d", i))
+		p.Failed("timeout")
+	}
+	got := p.stats.failures()
+	if got["timeout"] != 2*keptCodes || got["code_0"] != 1 || len(got) > keptCodes+1 {
+		t.Errorf("got %v", got)
+	}
+	total := uint64(0)
+	for _, n := range got {
+		total += n
+	}
+	if total != 4*keptCodes {
+		t.Errorf("%d failures are counted, not %d", total, 4*keptCodes)
+	}
 }

@@ -36,6 +36,8 @@ type Info struct {
 	Config json.RawMessage `json:"config"`
 	Limits Limits          `json:"limits"`
 	Queued int             `json:"queued"`
+	// Failures count what callers of its methods were told, by error code.
+	Failures map[string]uint64 `json:"failures"`
 	// LogDrops and EventDrops count what was lost or not allowed.
 	LogDrops   uint64 `json:"log_drops"`
 	EventDrops uint64 `json:"event_drops"`
@@ -149,6 +151,7 @@ func (s *Supervisor) Info(name string) (Info, bool) {
 	}
 	info.Config = redact(config, schema)
 	info.Latency, _, _ = p.stats.latency.read()
+	info.Failures = p.stats.failures()
 	if info.Latency == nil {
 		info.Latency = []Bucket{}
 	}

@@ -421,6 +421,7 @@ func TestMethodsAnswer(t *testing.T) {
 		{"pretty", `{}`, "{\n  \"a\": 1,\n  \"b\": [\n    true\n  ]\n}\n"},
 		{"emit", `{"count":2}`, "2"},
 		{"alloc", `{"mb":2}`, "2"},
+		{"open", `{"count":3}`, "3"},
 		{"log", `{"kind":"stdout","lines":2}`, "2"},
 	} {
 		out, err := f.invoke(tc.method, tc.params)

@@ -141,6 +141,7 @@ func (b *bench) build() error {
 	flags := []string{"build", "-trimpath", "-ldflags", "-s -w"}
 	for out, pkg := range map[string]string{b.minimal: "./tools/bench/host/minimal", filepath.Join(plugins, "vant-plugin-echo1"): "./tools/bench/host/echoplugin"} {
 		cmd := exec.Command("go", append(flags, "-o", out, pkg)...)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as the Makefile builds
 		cmd.Stderr = os.Stderr
 		if err := cmd.Run(); err != nil {
 			return err

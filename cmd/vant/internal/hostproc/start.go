@@ -74,7 +74,7 @@ func Start(ctx context.Context, o Options) error {
 	cmd := exec.Command(o.Path, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{write}
-	cmd.Env = absolute(o.Env)
+	cmd.Env = hostEnv(o.Env)
 	// A host that kept our folder would keep its file system busy.
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -130,13 +130,17 @@ func openLog(path string) (*os.File, error) {
 	return f, nil
 }
 
-// absolute makes the relative paths in vant's variables absolute: vantd runs in
-// another folder.
-func absolute(env []string) []string {
+// hostEnv is the environment of vantd. Relative paths in vant's variables are
+// made absolute: it runs in another folder. The marks by which a host finds what
+// its plugins started are left out: the new host outlives the plugin, if there
+// is one, whose program asked for it.
+func hostEnv(env []string) []string {
 	out := make([]string, 0, len(env))
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		switch {
+		case name == "VANT_HOST", name == "VANT_INSTANCE":
+			continue
 		case value == "":
 		case name == "VANT_CONFIG":
 			kv = name + "=" + abs(value)
