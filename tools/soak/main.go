@@ -288,6 +288,7 @@ func mistreat(ctx context.Context, h *host, t *tally, d time.Duration, seed uint
 
 func build(ctx context.Context, to, pkg string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", to, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("building %s: %w", pkg, err)

@@ -1,5 +1,5 @@
-// Echoplugin answers with its parameters, at once or after a while. It takes its name from its file, so
-// that copies of it run side by side.
+// Echoplugin answers with its parameters, at once or after a while. It takes its
+// name from its file, so that copies of it run side by side.
 package main
 
 import (
