@@ -67,7 +67,7 @@ func TestWrappedFailuresKeepTheirCode(t *testing.T) {
 		{&supervise.NotFoundError{Name: "x"}, envelope.NotFound},
 		{&supervise.PluginFault{Plugin: "demo", Message: "m"}, envelope.InternalError},
 		{context.DeadlineExceeded, envelope.Timeout},
-		{context.Canceled, envelope.Timeout},
+		{context.Canceled, envelope.PluginUnavailable},
 		{&envelope.Error{Code: envelope.PermissionDenied, Message: "m"}, envelope.PermissionDenied},
 		{errors.New("m"), envelope.InternalError},
 	} {
