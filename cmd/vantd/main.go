@@ -31,7 +31,8 @@ Usage:
   --log-level LEVEL  trace, debug, info, warn or error
   --ready-fd N       descriptor that gets "ready" and a newline when the first
                      starts of plugins have settled, or why the host ends
-  --config-only      check the configuration, start no plugin
+  --config-only      check the configuration alone; plugins that it has sections
+                     for are asked what they allow, and not configured
 
 Exit status: 0 after a stop that was asked for, 1 on a failure, 2 for wrong
 usage. vantd check is 1 when the host or a plugin would not run.
