@@ -29,17 +29,76 @@ var ErrCheck = errors.New("faults were found")
 
 // CheckConfig tests the configuration alone. What is legal but may be a slip of
 // the pen is printed as a warning.
-func CheckConfig(o Options, out io.Writer) error {
-	_, err := checkConfig(o, out)
-	return err
+// Sections of plugins that are there are checked against what these describe:
+// they are started for that, in folders of their own, and not configured.
+func CheckConfig(ctx context.Context, o Options, out io.Writer) error {
+	cfg, text, err := checkConfig(o)
+	if err != nil {
+		return err
+	}
+	if len(cfg.Plugins.Sections) == 0 {
+		_, err := io.WriteString(out, text)
+		return err
+	}
+	work, err := checkFolder()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // a temporary folder, and nobody to tell
+	h, err := newCheck(o, cfg, work)
+	if err != nil {
+		return err
+	}
+	faults, err := h.tryConfig(ctx)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBound)
+	defer cancel()
+	h.supervisor.Stop(stopping)
+	if err := errors.Join(err, ctx.Err(), h.logs.Close(stopping)); err != nil {
+		return err
+	}
+	if len(faults) == 0 {
+		_, err := io.WriteString(out, text)
+		return err
+	}
+	for _, fault := range faults {
+		if _, err := fmt.Fprintln(out, fault); err != nil {
+			return err
+		}
+	}
+	return ErrCheck
 }
 
-func checkConfig(o Options, out io.Writer) (*config.Config, error) {
-	cfg, err := config.Load(o.Config, o.Getenv)
+// tryConfig asks the plugins that the configuration has sections for what they
+// allow, and says what is wrong with the sections.
+func (h *Host) tryConfig(ctx context.Context) (faults []string, err error) {
+	cfg := h.config.Load()
+	found, err := catalog.Scan(ctx, h.catalogOptions(cfg))
 	if err != nil {
 		return nil, err
 	}
-	text := "no configuration file: the defaults hold\n"
+	env, _ := catalog.Env(h.opts.Environ, nil, nil)
+	for _, c := range found.Accepted {
+		if _, has := cfg.Plugins.Sections[c.Name]; !has {
+			continue
+		}
+		_, err := h.supervisor.Probe(ctx, h.launcher, supervise.Spec{
+			Name: c.Name, File: c.File, Exec: c.Exec, SHA256: c.SHA256, Env: env, Config: cfg.Plugins.For(c.Name).Config,
+		})
+		// Other failures are the plugin's, and Check tells of them.
+		if start := (*supervise.StartError)(nil); errors.As(err, &start) && start.Step == "configure" {
+			faults = append(faults, start.Err.Error())
+		}
+	}
+	return faults, nil
+}
+
+// checkConfig reads the configuration and says what there is to say of one that
+// is valid.
+func checkConfig(o Options) (cfg *config.Config, text string, err error) {
+	if cfg, err = config.Load(o.Config, o.Getenv); err != nil {
+		return nil, "", err
+	}
+	text = "no configuration file: the defaults hold\n"
 	if cfg.File != "" {
 		text = cfg.File + ": valid\n"
 	}
@@ -60,8 +119,7 @@ func checkConfig(o Options, out io.Writer) (*config.Config, error) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Plugins.Sections)) {
 		warn(name, name)
 	}
-	_, err = io.WriteString(out, text)
-	return cfg, err
+	return cfg, text, nil
 }
 
 // Check tests configuration, socket path and plugins as the host would take
@@ -70,7 +128,10 @@ func checkConfig(o Options, out io.Writer) (*config.Config, error) {
 // ended. No method is called. What is wrong is printed; the error is ErrCheck
 // then.
 func Check(ctx context.Context, o Options, out io.Writer) error {
-	cfg, err := checkConfig(o, out)
+	cfg, text, err := checkConfig(o)
+	if err == nil {
+		_, err = io.WriteString(out, text)
+	}
 	if err != nil {
 		return err
 	}

@@ -162,7 +162,10 @@ func (h *Host) spec(cfg *config.Config, c catalog.Candidate) (spec supervise.Spe
 // checkSection checks a plugin's section of the configuration against the
 // schema that the plugin gave.
 func (h *Host) checkSection(plugin string, schema, section []byte) error {
-	cfg := h.config.Load()
+	return checkSection(h.config.Load(), plugin, schema, section)
+}
+
+func checkSection(cfg *config.Config, plugin string, schema, section []byte) error {
 	return method.CheckConfig(schema, section, func(pointer string) string {
 		return cfg.Place(append([]string{"plugins", plugin}, wire.PointerSteps(pointer)...)...)
 	})

@@ -3,36 +3,56 @@ package host
 import (
 	"bytes"
 	"context"
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
 
 	"github.com/vant-run/vant/host/internal/config"
 	"github.com/vant-run/vant/host/internal/observe"
+	"github.com/vant-run/vant/host/internal/router"
 	"github.com/vant-run/vant/host/internal/socket"
 )
 
-// Reload reads the configuration again. What can change while the host runs is
-// applied and named, the rest is named in needsRestart. A configuration that
-// is not valid changes nothing.
-func (h *Host) Reload(ctx context.Context) (applied, needsRestart []string, err error) {
+// Reload reads the configuration again and waits until it is in force. What can
+// change while the host runs is applied and named, the rest is named too, and so
+// are the plugins that do not serve by it. A configuration that is not valid
+// changes nothing.
+func (h *Host) Reload(ctx context.Context) (router.Reloaded, error) {
 	if state, err := socket.Reloading(); err == nil {
 		h.notify(state)
 		defer h.notify(socket.Ready)
 	}
-	// Not the results themselves: when ctx ends first, who is asked may still
-	// be writing.
-	var live, rest []string
-	_, err = h.reconciler.ask(ctx, 0, func() (err error) {
-		live, rest, err = h.readConfig()
+	// Not the result itself: when ctx ends first, who is asked may still be
+	// writing.
+	var read router.Reloaded
+	seen, err := h.reconciler.ask(ctx, 0, func() (err error) {
+		read.Applied, read.NeedsRestart, err = h.readConfig()
 		return err
 	})
 	if err != nil {
-		return nil, nil, err
+		return router.Reloaded{}, err
 	}
-	applied, needsRestart = live, rest
-	h.log.Info("configuration read", "applied", applied, "needs_restart", needsRestart)
-	return applied, needsRestart, nil
+	out := read
+	out.Failed = h.failures(ctx, slices.Concat(seen.changes.Started, seen.changes.Replaced))
+	h.log.Info("configuration read", "applied", out.Applied, "needs_restart", out.NeedsRestart, "failed", len(out.Failed))
+	return out, ctx.Err()
+}
+
+// failures waits for what becomes of plugins, and gives those that do not serve
+// as they were wished.
+func (h *Host) failures(ctx context.Context, names []string) (failed []router.RefusedFile) {
+	ctx, cancel := context.WithTimeout(ctx, outcomeBound)
+	defer cancel()
+	for _, name := range names {
+		if err := h.supervisor.Await(ctx, name); err == nil || ctx.Err() != nil {
+			continue
+		}
+		if info, known := h.supervisor.Info(name); known && info.Reason != "" {
+			failed = append(failed, router.RefusedFile{Name: name, File: info.File, Reason: info.Reason})
+		}
+	}
+	return failed
 }
 
 // readConfig puts a new configuration in force. It runs on the reconciler's
@@ -40,6 +60,9 @@ func (h *Host) Reload(ctx context.Context) (applied, needsRestart []string, err 
 func (h *Host) readConfig() (applied, needsRestart []string, err error) {
 	next, err := config.Load(h.opts.Config, h.opts.Getenv)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := h.checkSections(next); err != nil {
 		return nil, nil, err
 	}
 	old := h.config.Load()
@@ -55,6 +78,18 @@ func (h *Host) readConfig() (applied, needsRestart []string, err error) {
 	}
 	h.setCallLog(&running)
 	return applied, needsRestart, nil
+}
+
+// checkSections checks the sections of plugins whose schema is known.
+func (h *Host) checkSections(cfg *config.Config) error {
+	var errs []error
+	schemas := h.supervisor.ConfigSchemas()
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		if _, has := cfg.Plugins.Sections[name]; has {
+			errs = append(errs, checkSection(cfg, name, schemas[name], cfg.Plugins.For(name).Config))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // changes names the keys that differ.

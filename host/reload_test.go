@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/vant-run/vant/host/internal/supervise"
 )
 
 func TestLevelOfTheCommandLineOutlivesAReload(t *testing.T) {
@@ -27,6 +29,8 @@ func TestLevelOfTheCommandLineOutlivesAReload(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			h.supervisor = supervise.New(supervise.Options{})
+			defer h.supervisor.Stop(t.Context())
 			write("log:\n  level: debug\n")
 			if _, _, err := h.readConfig(); err != nil {
 				t.Fatal(err)

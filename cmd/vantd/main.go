@@ -100,7 +100,8 @@ func serve(o host.Options) error {
 			case <-ctx.Done():
 				return
 			case <-hangup:
-				if _, _, err := h.Reload(ctx); err != nil {
+				// What came of a reload that succeeded is in the host's log.
+				if _, err := h.Reload(ctx); err != nil {
 					fmt.Fprintln(os.Stderr, "vantd: reload:", err)
 				}
 			}
@@ -122,7 +123,7 @@ func check(args []string) int {
 	defer stop()
 	var err error
 	if *configOnly {
-		err = host.CheckConfig(o, os.Stdout)
+		err = host.CheckConfig(ctx, o, os.Stdout)
 	} else {
 		err = host.Check(ctx, o, os.Stdout)
 	}

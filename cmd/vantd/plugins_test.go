@@ -204,6 +204,59 @@ func TestEnvironmentIsAnAllowList(t *testing.T) {
 	}
 }
 
+// A section is checked by the schema of its plugin before anything changes.
+func TestSectionsThatTheirPluginDoesNotAllowAreRefused(t *testing.T) {
+	h := start(t, plugintest.HostOptions{Binaries: []string{built.net}, Config: "plugins:\n  net:\n    deny_private: true\n"})
+	file := filepath.Join(h.Dir, "config", "vant.yaml")
+	denied := func() {
+		t.Helper()
+		if err := h.Call(within(t, 10*time.Second), "net.fetch", raw(`{"url":"http://127.0.0.1:9/"}`), nil); code(err) != "fetch_error" || !strings.Contains(err.Error(), "deny_private") {
+			t.Errorf("the old section is not in force: %v", err)
+		}
+	}
+	denied()
+	for text, want := range map[string]string{
+		"plugins:\n  net:\n    deny_privat: true\n": file + `:3:5`,
+		"plugins:\n  net:\n    deny_private: 5\n":   file + `:3:`,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := h.Call(within(t, 10*time.Second), "host.reload", nil, nil)
+		if code(err) != "invalid_params" || !strings.Contains(err.Error(), want) {
+			t.Errorf("a reload of %q gives %v, want %s", text, err, want)
+		}
+		denied()
+		check := exec.Command(built.vant, "config", "check", "--config", file)
+		check.Env = append(os.Environ(), "VANT_PLUGIN_PATH="+h.Plugins, "HOME="+h.Dir)
+		out, err := check.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) || strings.Contains(string(out), "valid\n") {
+			t.Errorf("a check of %q gives %v: %s", text, err, out)
+		}
+	}
+	// What Configure alone finds is told when it has been tried.
+	if err := os.WriteFile(file, []byte("plugins:\n  net:\n    allow_hosts: [\"a b\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out struct {
+		Failed []struct{ Name, Reason string }
+	}
+	if err := h.Call(within(t, 10*time.Second), "host.reload", nil, &out); err != nil || len(out.Failed) != 1 || out.Failed[0].Name != "net" || !strings.Contains(out.Failed[0].Reason, `"a b"`) {
+		t.Errorf("a section that Configure refuses: %+v, %v", out, err)
+	}
+	denied()
+	// A good one is in force when the reload is answered.
+	if err := os.WriteFile(file, []byte("plugins:\n  net:\n    deny_hosts: [\"127.0.0.1\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Call(within(t, 10*time.Second), "host.reload", nil, nil); err != nil {
+		t.Error(err)
+	}
+	if err := h.Call(within(t, 10*time.Second), "net.fetch", raw(`{"url":"http://127.0.0.1:9/"}`), nil); err == nil || !strings.Contains(err.Error(), "deny_hosts") {
+		t.Errorf("the new section is not in force: %v", err)
+	}
+}
+
 func TestRefusalsSayWhy(t *testing.T) {
 	tests := []struct{ mode, state, reason string }{
 		{"banner", "refused", "handshake"},

@@ -13,9 +13,16 @@ type HostControl struct {
 	// negative: the host's own bound. Requests that have been answered must
 	// still be written: the one that asked for the stop is among them.
 	Stop func(drain time.Duration)
-	// Reload reads the configuration again. It names the keys that it applied
-	// and those that a restart is needed for.
-	Reload func(ctx context.Context) (applied, needsRestart []string, err error)
+	// Reload reads the configuration again and answers when it is in force.
+	Reload func(ctx context.Context) (Reloaded, error)
+}
+
+// Reloaded is the result of host.reload.
+type Reloaded struct {
+	Applied      []string `json:"applied"`       // keys
+	NeedsRestart []string `json:"needs_restart"` // keys
+	// Failed are the plugins that do not serve by it.
+	Failed []RefusedFile `json:"failed"`
 }
 
 const (
@@ -103,9 +110,11 @@ func (r *Router) hostMethods() []definition {
 	if r.opt.Host.Reload != nil {
 		defs = append(defs, definition{
 			name: "host.reload", summary: "Reads the configuration again and applies what can be applied live.",
-			result: `{"type":"object","required":["applied","needs_restart"],"properties":{
+			result: `{"type":"object","required":["applied","needs_restart","failed"],"properties":{
 				"applied":{"type":"array","items":{"type":"string"}},
-				"needs_restart":{"type":"array","items":{"type":"string"}}}}`,
+				"needs_restart":{"type":"array","items":{"type":"string"}},
+				"failed":{"type":"array","items":{"type":"object","required":["file","reason"],"properties":{
+					"name":{"type":"string"},"file":{"type":"string"},"reason":{"type":"string"}}}}}}`,
 			returns: "object", errors: "invalid_params", idempotent: true, bound: reloadBound, run: r.reload,
 		})
 	}
@@ -121,17 +130,13 @@ func (r *Router) hostMethods() []definition {
 }
 
 // reload answers host.reload.
-func (r *Router) reload(ctx context.Context, c *call) ([]byte, error) {
-	applied, rest, err := r.opt.Host.Reload(ctx)
+func (r *Router) reload(ctx context.Context, _ *call) ([]byte, error) {
+	out, err := r.opt.Host.Reload(ctx)
 	if err != nil {
 		return nil, refused(ctx, err)
 	}
-	c.buf = append(c.buf[:0], `{"applied":`...)
-	c.buf = appendStrings(c.buf, applied)
-	c.buf = append(c.buf, `,"needs_restart":`...)
-	c.buf = appendStrings(c.buf, rest)
-	c.buf = append(c.buf, '}')
-	return c.buf, nil
+	out.Applied, out.NeedsRestart, out.Failed = present(out.Applied), present(out.NeedsRestart), present(out.Failed)
+	return encode(out)
 }
 
 // stop answers host.stop.

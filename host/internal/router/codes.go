@@ -80,11 +80,10 @@ func (r *Router) failure(err error, c *call, e *entry, bound time.Duration) *env
 		}
 		return envelope.ErrTimeout(c.shown(), bound)
 	case errors.Is(err, context.Canceled):
-		// The protocol has no code for a call that its caller gave up, or that
-		// a host's end cut; its effect is as unknown as after a timeout.
+		// Callers that gave a call up do not hear of it.
 		return &envelope.Error{
-			Code:    envelope.Timeout,
-			Message: c.shown() + " was cancelled; whether it had an effect is unknown",
+			Code:    envelope.PluginUnavailable,
+			Message: c.shown() + " was cut short, as when the host stops; whether it had an effect is unknown",
 		}
 	case errors.As(err, &fault):
 		r.log.Warn("a plugin failed", "plugin", fault.Plugin, "method", c.shown(), "fault", fault.Message)

@@ -67,7 +67,7 @@ func TestWrappedFailuresKeepTheirCode(t *testing.T) {
 		{&supervise.NotFoundError{Name: "x"}, envelope.NotFound},
 		{&supervise.PluginFault{Plugin: "demo", Message: "m"}, envelope.InternalError},
 		{context.DeadlineExceeded, envelope.Timeout},
-		{context.Canceled, envelope.Timeout},
+		{context.Canceled, envelope.PluginUnavailable},
 		{&envelope.Error{Code: envelope.PermissionDenied, Message: "m"}, envelope.PermissionDenied},
 		{errors.New("m"), envelope.InternalError},
 	} {
@@ -122,12 +122,12 @@ func TestFailuresOfOperators(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fails error
 		opt := options()
-		opt.Host.Reload = func(ctx context.Context) (applied, needsRestart []string, err error) {
+		opt.Host.Reload = func(ctx context.Context) (Reloaded, error) {
 			if fails == nil {
 				<-ctx.Done()
-				return nil, nil, fmt.Errorf("read: %w", ctx.Err())
+				return Reloaded{}, fmt.Errorf("read: %w", ctx.Err())
 			}
-			return nil, nil, fails
+			return Reloaded{}, fails
 		}
 		r := New(opt)
 		for _, tt := range []struct {

@@ -269,8 +269,8 @@ func (fakeCatalog) Lock(context.Context) (LockFile, error) {
 	return LockFile{File: "/c/plugins.lock"}, nil
 }
 func connections() int { return 2 }
-func reload(context.Context) (applied, restart []string, _ error) {
-	return []string{"log.level"}, nil, nil
+func reload(context.Context) (Reloaded, error) {
+	return Reloaded{Applied: []string{"log.level"}}, nil
 }
 
 // options are those of a host with everything in it.

@@ -132,8 +132,15 @@ func TestPermanentFailuresAreNotRetried(t *testing.T) {
 			if n := w.launcher.count("a"); n != 1 {
 				t.Errorf("started %d times", n)
 			}
-			if diff := cmp.Diff([]string{"plugin.failed a#1"}, names(w.takeEvents())); diff != "" {
+			events := []string{"plugin.failed a#1"}
+			if c.name == "config" { // its methods are known
+				events = append([]string{"methods.changed +[a.do] -[]"}, events...)
+			}
+			if diff := cmp.Diff(events, names(w.takeEvents())); diff != "" {
 				t.Error(diff)
+			}
+			if info, _ := w.Info("a"); len(info.Exits) != 1 || !strings.HasPrefix(info.Exits[0].Reason, c.reason) {
+				t.Errorf("its history is %+v", info.Exits)
 			}
 			w.apply(spec("a")) // nothing has changed
 			if n := w.launcher.count("a"); n != 1 {
@@ -718,6 +725,64 @@ func TestInfoTellsWhatIsInForce(t *testing.T) {
 	})
 }
 
+func TestAStartAfterAFailureSaysWhyItIsNeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(_ Spec, n int) script {
+			return script{launch: func(ctx context.Context) error {
+				if n == 2 {
+					time.Sleep(3 * time.Second)
+					return errors.New("no handshake within 3s")
+				}
+				if n == 3 {
+					return hang(ctx)
+				}
+				return nil
+			}}
+		})
+		w.apply(spec("a"))
+		if st := w.wantState("a", Ready); st.Reason != "" {
+			t.Errorf("at first: %q", st.Reason)
+		}
+		w.proc("a", 1).crash()
+		time.Sleep(time.Second)
+		if st := w.wantState("a", Starting); !strings.Contains(st.Reason, "exit status 3") {
+			t.Errorf("after a crash: %q", st.Reason)
+		}
+		time.Sleep(4 * time.Second)
+		if st := w.wantState("a", Starting); !strings.Contains(st.Reason, "no handshake within 3s") {
+			t.Errorf("after a start that failed: %q", st.Reason)
+		}
+		if info, _ := w.Info("a"); len(info.Exits) != 2 || !strings.Contains(info.Exits[1].Reason, "no handshake within 3s") {
+			t.Errorf("its history is %+v", info.Exits)
+		}
+	})
+}
+
+func TestMethodsOfAPluginThatDoesNotTakeItsConfigurationExist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(s Spec, n int) script {
+			sc := contested(s, n)
+			if s.Name == "a" {
+				sc.configure = func(context.Context, *pluginv1.ConfigureRequest) error {
+					return status.Error(codes.InvalidArgument, "port must be a number")
+				}
+			}
+			return sc
+		})
+		w.apply(specs("a", "b")...) // both want x.one, and a comes first
+		if r, ok := w.registered("a"); !ok || r.State != Failed {
+			t.Errorf("registered: %v %+v", ok, r)
+		}
+		var u *UnavailableError
+		if err := invoke(w.plugin("a"), time.Second).wait(); !errors.As(err, &u) || u.State != Failed {
+			t.Errorf("a call got %v", err)
+		}
+		w.wantState("b", Refused)
+		w.apply(spec("b"))
+		w.wantState("b", Ready)
+	})
+}
+
 func TestPluginThatKeepsCrashingIsQuarantined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -739,8 +804,16 @@ func TestPluginThatKeepsCrashingIsQuarantined(t *testing.T) {
 		if got := names(ev[len(ev)-2:]); !cmp.Equal(got, []string{"plugin.crashed a#8", "plugin.quarantined a#8"}) {
 			t.Errorf("last events are %v", got)
 		}
-		if n, err := w.Restart(context.Background(), "a", false); n != 9 || err != nil {
-			t.Errorf("restart: %d %v", n, err)
+		var u *UnavailableError
+		if _, err := w.Restart(context.Background(), "a", false); !errors.As(err, &u) || u.State != Quarantined || !strings.Contains(u.Reason, "reset") {
+			t.Errorf("restart: %v", err)
+		}
+		if err := w.Reset(context.Background(), "a"); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if st := w.wantState("a", Ready); st.Generation != 9 {
+			t.Errorf("after the reset: %+v", st)
 		}
 	})
 }

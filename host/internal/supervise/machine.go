@@ -25,7 +25,10 @@ type machine struct {
 	// or a new process of what cur was, serves in its place.
 	wronged  string
 	fallback *Spec
-	// complaint is the last failure to attach: it is told once.
+	// before is what served until it gave way to a start under way, because two
+	// may not run at once.
+	before *Spec
+	// complaint is why the last process ended or did not come to serve.
 	complaint string
 
 	retry   *time.Timer     // the next start, in backoff
@@ -100,7 +103,7 @@ func (m *machine) step() bool {
 		m.clearTheWay()
 	case <-m.isAlone:
 		m.isAlone = nil
-		m.show(Starting, "", time.Time{}, true)
+		m.show(Starting, m.complaint, time.Time{}, true)
 	}
 	return true
 }
@@ -147,7 +150,7 @@ func (m *machine) look() bool {
 // renew begins anew with what is wished now, whatever was under way.
 func (m *machine) renew(w wish) {
 	m.version, m.now = w.version, w.now
-	m.wronged, m.fallback = "", nil
+	m.wronged, m.fallback, m.complaint = "", nil, ""
 	m.abandon()
 	m.begin()
 }
@@ -179,7 +182,7 @@ func (m *machine) begin() {
 		m.clearTheWay()
 	}
 	if m.cur == nil && m.isAlone == nil {
-		m.show(Starting, "", time.Time{}, true)
+		m.show(Starting, m.complaint, time.Time{}, true)
 	}
 	m.s.wg.Go(func() { a.result <- a.run() })
 }
@@ -190,6 +193,7 @@ func (m *machine) clearTheWay() {
 	a := m.attempt
 	if g := m.cur; g != nil {
 		m.cur = nil
+		m.setBefore(&g.spec)
 		m.disarm(&m.calm)
 		const why = "it was cancelled: a new generation takes the plugin's place, and two may not run at once"
 		m.show(Draining, "a new generation takes its place", time.Time{}, true)
@@ -239,6 +243,7 @@ func (m *machine) started(r outcome) {
 		return
 	}
 	m.cur, m.exclusive, m.complaint = g, g.set.Exclusive, ""
+	m.setBefore(nil)
 	m.calm = time.NewTimer(m.s.policy.BackoffReset)
 	m.s.wg.Go(g.watch)
 	if old != nil {
@@ -286,22 +291,31 @@ func (m *machine) failed(a *attempt, r outcome) {
 	if !again {
 		m.p.log.Warn("plugin did not start", "generation", a.number, "state", string(next), "reason", reason)
 	}
+	if r.exit == nil {
+		r.exit = &ExitRecord{Generation: a.number, Time: time.Now(), Reason: reason}
+	}
 	m.s.mu.Lock()
-	m.p.addExit(r.exit)
+	if !again {
+		m.p.addExit(r.exit)
+	}
 	m.s.mu.Unlock()
 	m.claimFailed(lostClaim, r.set)
-	if m.cur != nil {
+	back := m.comesBack(a, next)
+	switch {
+	case m.cur != nil:
 		m.behind("the new generation did not start: " + reason)
-	} else {
+	case back:
+		m.wronged, m.fallback = reason, m.before
+		m.setBefore(nil)
+		m.begin()
+	default:
 		m.show(next, reason, retryAt, false)
 	}
 	d := eventData{Generation: a.number, Reason: reason}
 	if r.set != nil {
 		d.Version = r.set.Version
 	}
-	if r.exit != nil {
-		d.Exit = r.exit.Exit
-	}
+	d.Exit = r.exit.Exit
 	if !again {
 		m.p.event("plugin.failed", d)
 	}
@@ -309,10 +323,30 @@ func (m *machine) failed(a *attempt, r outcome) {
 		m.p.event("plugin.quarantined", d)
 	}
 	e := &UnavailableError{Plugin: m.p.name, State: next, Reason: reason, RetryAfter: wait}
-	if m.cur != nil {
+	switch {
+	case m.cur != nil:
 		e.State, e.Reason = Ready, "the new generation did not start, the old one still serves: "+reason
+	case back:
+		e.State, e.Reason = Starting, "the new generation did not start, the old one is started again: "+reason
 	}
 	m.reply(a.version, restarted{err: e})
+}
+
+// comesBack says whether what gave way to a start that failed for good is to be
+// started in its place.
+func (m *machine) comesBack(a *attempt, next State) bool {
+	return m.cur == nil && (next == Refused || next == Failed) && m.fallback == nil && m.before != nil && !sameRun(*m.before, a.spec)
+}
+
+// setBefore keeps what served, and its private copy with it.
+func (m *machine) setBefore(spec *Spec) {
+	m.before = spec
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+	m.p.before = ""
+	if spec != nil {
+		m.p.before = spec.SHA256
+	}
 }
 
 // fail notes a failure of a process of spec. One that is attached to comes
@@ -332,7 +366,7 @@ func (m *machine) fail(spec Spec) (wait time.Duration, quarantine bool) {
 // lost deals with the end, or the hanging, of what served.
 func (m *machine) lost(why, exit string) {
 	g := m.cur
-	m.cur = nil
+	m.cur, m.complaint = nil, why
 	m.disarm(&m.calm)
 	m.disarm(&m.retry)
 	if m.wronged != "" {

@@ -46,6 +46,7 @@ type Plugin struct {
 	runs   Spec        // what serves, or what was last started
 	set    *method.Set // what it last described
 	setSHA string      // of the file that described it
+	before string      // checksum of what may be started again if the next start fails
 	// served: a generation has been ready.
 	served   bool
 	restarts uint64

@@ -176,6 +176,10 @@ func (s *Supervisor) Restart(ctx context.Context, name string, now bool) (genera
 		s.mu.Unlock()
 		return 0, err
 	}
+	if p.state == Quarantined {
+		defer s.mu.Unlock()
+		return 0, &UnavailableError{Plugin: name, State: Quarantined, Reason: clip("only a reset takes it out of quarantine; it failed too often: "+p.reason, reasonBytes)}
+	}
 	p.wish.version++
 	p.wish.now = now
 	p.wish.forgive = true
@@ -219,6 +223,9 @@ func (s *Supervisor) Copies() []string {
 		list = append(list, p.wish.spec.SHA256)
 		for ; p != nil && !p.ended(); p = p.pred {
 			list = append(list, p.runs.SHA256)
+			if p.before != "" {
+				list = append(list, p.before)
+			}
 			for g := range p.live {
 				list = append(list, g.spec.SHA256)
 			}

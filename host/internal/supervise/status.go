@@ -94,6 +94,21 @@ func (s *Supervisor) List(all bool) []Status {
 	return list
 }
 
+// ConfigSchemas are the schemas that plugins gave for their sections of the
+// configuration. A plugin is left out whose file has not come to serve: what it
+// wants is not known.
+func (s *Supervisor) ConfigSchemas() map[string][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := map[string][]byte{}
+	for name, p := range s.plugins {
+		if p.set != nil && len(p.set.ConfigSchema) > 0 && !p.behind && p.setSHA == p.wish.spec.SHA256 {
+			known[name] = p.set.ConfigSchema
+		}
+	}
+	return known
+}
+
 // Accepted counts the plugins that List gives without all, but for those that
 // are switched off.
 func (s *Supervisor) Accepted() int {

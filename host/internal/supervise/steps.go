@@ -91,6 +91,17 @@ func (m *machine) claimFailed(lost bool, set *method.Set) {
 		case lost:
 			p.set, p.setSHA = set, p.runs.SHA256
 			m.s.nudgeLocked(c.refuse(p.name, set))
+		case !held && m.cur == nil && set != nil:
+			// Only its configuration keeps it from serving: its methods exist.
+			evicted, freed, err := c.take(p.name, set)
+			if err != nil {
+				m.s.nudgeLocked(c.drop(p.name))
+				break
+			}
+			p.set, p.setSHA = set, p.runs.SHA256
+			m.s.nudgeLocked(evicted)
+			m.s.nudgeLocked(freed)
+			return true
 		case !held && m.cur == nil:
 			// What it would claim now is not known.
 			m.s.nudgeLocked(c.drop(p.name))

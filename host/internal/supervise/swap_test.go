@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
@@ -475,6 +478,52 @@ func TestExclusivePluginNeverRunsTwice(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		w.wantState("a", Ready)
 	})
+}
+
+func TestAnExclusivePluginComesBackWhenItsReplacementIsNone(t *testing.T) {
+	for name, bad := range map[string]script{
+		"not a plugin": {launch: func(context.Context) error {
+			return &StartError{Step: "handshake", Permanent: true, Err: errors.New("not a plugin")}
+		}},
+		"bad description": {exclusive: true, methods: []string{"nodot"}},
+		"no configuration": {exclusive: true, configure: func(context.Context, *pluginv1.ConfigureRequest) error {
+			return status.Error(codes.InvalidArgument, "no")
+		}},
+	} {
+		t.Run(name, bubble(func(t *testing.T) {
+			w := newWorld(t, func(s Spec, _ int) script {
+				if s.SHA256 == "2" {
+					return bad
+				}
+				return script{exclusive: true}
+			})
+			w.apply(spec("a"))
+			w.wantState("a", Ready)
+			w.Apply([]Spec{version("a", "2")}, nil)
+			c := invoke(w.plugin("a"), 30*time.Second)
+			synctest.Wait()
+			if err := c.wait(); err != nil {
+				t.Errorf("a call meanwhile: %v", err)
+			}
+			st := w.wantState("a", Ready)
+			if st.SHA256 != "1" || st.Generation != 3 || !strings.HasPrefix(st.Reason, "the new generation did not start") {
+				t.Errorf("got %+v", st)
+			}
+			if got := w.Copies(); !slices.Contains(got, "1") {
+				t.Errorf("its copy is not kept: %v", got)
+			}
+			processes := w.launcher.of("a")
+			processes[len(processes)-1].crash()
+			time.Sleep(time.Second)
+			if st := w.wantState("a", Ready); st.SHA256 != "1" {
+				t.Errorf("after a crash: %+v", st)
+			}
+			w.apply(version("a", "3")) // a good one
+			if st := w.wantState("a", Ready); st.SHA256 != "3" || st.Reason != "" {
+				t.Errorf("after the repair: %+v", st)
+			}
+		}))
+	}
 }
 
 func TestExclusiveSwapCancelsWhatIsLeftAfterFiveSeconds(t *testing.T) {
