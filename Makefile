@@ -48,7 +48,7 @@ generate-check: generate ## fails when generated code is not what the protos say
 bench-host: build ## host benches: ours and the bare thing, interleaved
 	go run ./tools/bench/host
 
-soak: ## load and faults for SOAK (10m) on a private host; SEED repeats a run
+soak: ## 32 clients and faults for SOAK (10m) on a private host; SEED repeats one
 	go run ./tools/soak -for $(SOAK) -seed $(SEED)
 
 demo: ## set up, build, start a private host, fetch through it, stop it

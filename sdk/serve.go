@@ -71,7 +71,8 @@ func run(p *Plugin, args []string) int {
 	err = serve(s, w.listen(l), w.run(s.life), func() error {
 		line := fmt.Sprintf("1|%d|unix|%s|grpc\n", pluginv1.ProtocolVersion, l.path)
 		_, err := io.WriteString(stdout, line)
-		return err
+		// Nothing else goes there: the host need not go on reading.
+		return errors.Join(err, stdout.Close())
 	})
 	if err != nil {
 		log.Error("serving ended", "error", err.Error())

@@ -39,7 +39,8 @@ type process struct {
 	conn   *grpc.ClientConn
 	client pluginv1.PluginClient
 	waited chan struct{}
-	err    error // of Wait
+	silent chan struct{} // closed when standard output has ended
+	err    error         // of Wait
 
 	mu     sync.Mutex // guards stderr
 	stderr bytes.Buffer
@@ -69,7 +70,7 @@ func startProcess(t testing.TB, env ...string) *process {
 
 func startCommand(t testing.TB, cmd *exec.Cmd) *process {
 	t.Helper()
-	p := &process{t: t, cmd: cmd, waited: make(chan struct{}), grew: make(chan struct{})}
+	p := &process{t: t, cmd: cmd, waited: make(chan struct{}), silent: make(chan struct{}), grew: make(chan struct{})}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +89,7 @@ func startCommand(t testing.TB, cmd *exec.Cmd) *process {
 	go func() {
 		defer close(p.waited)
 		_, _ = io.Copy(io.Discard, out)
+		close(p.silent)
 		p.err = cmd.Wait()
 	}()
 	t.Cleanup(p.kill)
@@ -102,6 +104,16 @@ func startCommand(t testing.TB, cmd *exec.Cmd) *process {
 	t.Cleanup(func() { _ = p.conn.Close() })
 	p.client = pluginv1.NewPluginClient(p.conn)
 	return p
+}
+
+func TestStandardOutputEndsWithTheHandshake(t *testing.T) {
+	p := startProcess(t)
+	select {
+	case <-p.silent:
+	case <-time.After(10 * time.Second):
+		t.Error("who reads the handshake must go on reading")
+	}
+	p.configure() // it serves all the same
 }
 
 func (p *process) configure() {

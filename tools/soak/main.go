@@ -220,7 +220,7 @@ func crashed(ctx context.Context, s *stage, t *tally, d time.Duration, seed uint
 	}
 	fmt.Printf("  goroutines: %d, at first %d\n", goroutines, idle)
 	if goroutines > idle+spareGoroutines {
-		return fmt.Errorf("%d goroutines after the load, %d before: they are in %s", goroutines, idle, h.logFile)
+		return fmt.Errorf("%d goroutines after the load, %d before; they stand in %s, which -keep keeps", goroutines, idle, h.logFile)
 	}
 	return nil
 }

@@ -172,6 +172,10 @@ func returned(ctx context.Context, h *host, base snapshot) (snapshot, error) {
 		if err := h.look(); err != nil {
 			return snapshot{}, err
 		}
+		// That call's own connection goes first.
+		if err := pause(ctx, 300*time.Millisecond); err != nil {
+			return snapshot{}, err
+		}
 		now, err := measure(h)
 		if err != nil {
 			return now, err

@@ -25,7 +25,7 @@ type CallLog struct{ file *spool }
 // NewCallLog writes to the file, made with mode 0600 at the first call, and
 // rotates it. Close it.
 func NewCallLog(file string, r Rotation) *CallLog {
-	return &CallLog{file: newSpool(newLogFile(file, r))}
+	return &CallLog{file: newSpool(newLogFile(newRotating(file, r)))}
 }
 
 // Record adds a call. It never waits for the disk: a line that finds the queue

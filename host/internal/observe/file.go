@@ -29,18 +29,21 @@ func (r Rotation) withDefaults() Rotation {
 }
 
 // logFile is a rotating file of mode 0600 in a folder of mode 0700. It is not
-// touched before the first write. One goroutine uses it.
+// touched before the first write. One goroutine uses it; several may write to
+// one rotating one.
 type logFile struct {
 	rotating *lumberjack.Logger
 	ready    bool
 }
 
-func newLogFile(path string, r Rotation) *logFile {
+// newRotating makes the writer of a file. It keeps a goroutine for good, closed
+// or not, so there should be one for each file.
+func newRotating(path string, r Rotation) *lumberjack.Logger {
 	r = r.withDefaults()
-	return &logFile{rotating: &lumberjack.Logger{
-		Filename: path, MaxSize: r.MaxSizeMB, MaxBackups: r.MaxFiles - 1,
-	}}
+	return &lumberjack.Logger{Filename: path, MaxSize: r.MaxSizeMB, MaxBackups: r.MaxFiles - 1}
 }
+
+func newLogFile(w *lumberjack.Logger) *logFile { return &logFile{rotating: w} }
 
 func (f *logFile) Write(p []byte) (int, error) {
 	// Somebody may have removed the file: do not write where nobody can read.

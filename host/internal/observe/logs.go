@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hashicorp/go-hclog"
+	"gopkg.in/natefinch/lumberjack.v2"
 )
 
 // timeFormat is RFC 3339 with milliseconds.
@@ -34,8 +35,10 @@ type Logs struct {
 	opts   Options
 	closed chan struct{}
 
-	mu      sync.RWMutex // guards rings and closing; lock order: mu, ring.mu
-	rings   map[string]*ring
+	mu    sync.RWMutex // guards what follows; lock order: mu, ring.mu
+	rings map[string]*ring
+	// files are kept for plugins that come back.
+	files   map[string]*lumberjack.Logger
 	closing bool
 }
 
@@ -55,7 +58,7 @@ func NewLogs(opts Options) *Logs {
 	if opts.Level == hclog.NoLevel {
 		opts.Level = hclog.Info
 	}
-	return &Logs{opts: opts, closed: make(chan struct{}), rings: map[string]*ring{}}
+	return &Logs{opts: opts, closed: make(chan struct{}), rings: map[string]*ring{}, files: map[string]*lumberjack.Logger{}}
 }
 
 // ring gives the plugin's, and makes it when there is none.
@@ -73,7 +76,12 @@ func (l *Logs) ring(plugin string) *ring {
 	}
 	r = &ring{level: l.opts.Level}
 	if l.opts.Dir != "" && !l.closing {
-		r.file = newSpool(newLogFile(filepath.Join(l.opts.Dir, plugin+".log"), l.opts.Rotation))
+		w := l.files[plugin]
+		if w == nil {
+			w = newRotating(filepath.Join(l.opts.Dir, plugin+".log"), l.opts.Rotation)
+			l.files[plugin] = w
+		}
+		r.file = newSpool(newLogFile(w))
 	}
 	l.rings[plugin] = r
 	return r

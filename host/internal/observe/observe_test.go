@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -257,6 +258,42 @@ func TestAForgottenPluginLeavesItsFileAlone(t *testing.T) {
 	}
 }
 
+func TestAPluginThatComesBackCostsNoMoreThanBefore(t *testing.T) {
+	dir := t.TempDir()
+	l := NewLogs(Options{Dir: dir})
+	rotators := func() int {
+		buf := make([]byte, 1<<20)
+		return strings.Count(string(buf[:runtime.Stack(buf, true)]), "created by gopkg.in/natefinch/lumberjack")
+	}
+	before := rotators()
+	const times = 50
+	for i := range times {
+		l.Append("p", time.Now(), hclog.Info, "life "+strconv.Itoa(i))
+		l.Forget("p")
+	}
+	l.Append("p", time.Now(), hclog.Info, "the last life")
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	text := ""
+	for end := time.Now().Add(10 * time.Second); strings.Count(text, "\n") <= times && time.Now().Before(end); { // what was queued before a Forget is still written
+		b, err := os.ReadFile(filepath.Join(dir, "p.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = string(b)
+		runtime.Gosched()
+	}
+	for i := range times {
+		if n := strings.Count(text, "life "+strconv.Itoa(i)+"\n"); n != 1 {
+			t.Errorf("life %d is %d times in the file", i, n)
+		}
+	}
+	if n := rotators() - before; n > 1 {
+		t.Errorf("%d goroutines rotate one file", n)
+	}
+}
+
 func TestConcurrentUse(t *testing.T) {
 	l := NewLogs(Options{Dir: t.TempDir()})
 	var wg sync.WaitGroup
@@ -326,7 +363,7 @@ func checkMode(t *testing.T, path string, want fs.FileMode) {
 
 func TestFilesRotate(t *testing.T) {
 	dir := t.TempDir()
-	f := newLogFile(filepath.Join(dir, "p.log"), Rotation{MaxSizeMB: 1, MaxFiles: 2})
+	f := newLogFile(newRotating(filepath.Join(dir, "p.log"), Rotation{MaxSizeMB: 1, MaxFiles: 2}))
 	batch := []byte(strings.Repeat("x", 99) + "\n")
 	batch = bytes.Repeat(batch, 2000)
 	for range 20 { // 4 MB
@@ -365,7 +402,7 @@ func TestLogFileTightensAndRefuses(t *testing.T) {
 	if err := os.WriteFile(loose, []byte("old\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	f := newLogFile(loose, Rotation{})
+	f := newLogFile(newRotating(loose, Rotation{}))
 	if _, err := f.Write([]byte("new\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +418,7 @@ func TestLogFileTightensAndRefuses(t *testing.T) {
 	if err := os.Symlink(loose, link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newLogFile(link, Rotation{}).Write([]byte("x")); err == nil {
+	if _, err := newLogFile(newRotating(link, Rotation{})).Write([]byte("x")); err == nil {
 		t.Error("followed a link")
 	}
 }
@@ -389,7 +426,7 @@ func TestLogFileTightensAndRefuses(t *testing.T) {
 func TestLogFileComesBackAfterRemoval(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "logs")
 	path := filepath.Join(dir, "p.log")
-	f := newLogFile(path, Rotation{})
+	f := newLogFile(newRotating(path, Rotation{}))
 	for range 2 {
 		if _, err := f.Write([]byte("line\n")); err != nil {
 			t.Fatal(err)
