@@ -87,6 +87,7 @@ type Host struct {
 	reconciler *reconciler
 	files      chan struct{} // holds a token while plugin files are worked on
 	stop       chan time.Duration
+	ending     chan struct{} // closed when the host begins to stop
 }
 
 // New reads the configuration and makes a host that has not touched anything
@@ -103,6 +104,7 @@ func New(o Options) (*Host, error) {
 	h := &Host{
 		opts: o, started: time.Now(), log: observe.NewLogger(level, o.LogOutput),
 		events: events.New(eventRing), stop: make(chan time.Duration, 1), files: make(chan struct{}, 1),
+		ending: make(chan struct{}),
 	}
 	h.discovery = discovery{watcher: catalog.NewWatcher(), stale: true}
 	h.reconciler = newReconciler(h.look, h.discovery.watcher.C())
@@ -271,9 +273,21 @@ func (h *Host) requestStop(drain time.Duration) {
 	}
 }
 
+// isEnding says that the host stops, so that what fails now tells nothing of a
+// plugin.
+func (h *Host) isEnding() bool {
+	select {
+	case <-h.ending:
+		return true
+	default:
+		return false
+	}
+}
+
 // shutdown ends clients and plugins side by side: each has its own bound. A
 // drain that a client asked for comes before the plugins are told to stop.
 func (h *Host) shutdown(drain time.Duration, listener *socket.Listener) error {
+	close(h.ending)
 	h.log.Info("stopping")
 	h.notify(socket.Stopping)
 	h.events.Append("host.stopping", nil)

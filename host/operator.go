@@ -84,7 +84,7 @@ func (o operator) Verify(ctx context.Context, path string) (router.Verdict, erro
 			dir, _ = catalog.OwnDir(dirs) // without one, no other file is in its way
 		}
 		t, err := o.h.inSandbox(ctx, path, dir, nil)
-		return t.Verdict, err
+		return t.Verdict, coded(err)
 	})
 }
 

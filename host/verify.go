@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/vant-run/vant/host/internal/catalog"
@@ -58,6 +59,17 @@ func (h *Host) try(ctx context.Context, path, dir, sandbox string) (trial, error
 		t.Name = refused.Name
 		return refuse("%s", refused.Reason)
 	}
+	if dir == filepath.Dir(path) {
+		// Who can write the directory can replace every file in it.
+		info, err := os.Stat(dir)
+		if err != nil {
+			return trial{}, err
+		}
+		if r := catalog.CheckAccess(info, dir); r != nil {
+			t.Name = accepted.Name
+			return refuse("lies in %s, which %s", dir, r.Reason)
+		}
+	}
 	t.copy, t.Name, t.SHA256 = *accepted, accepted.Name, accepted.SHA256
 	cfg := h.config.Load()
 	opts := h.catalogOptions(cfg)
@@ -96,6 +108,8 @@ func (h *Host) try(ctx context.Context, path, dir, sandbox string) (trial, error
 	}
 	var failed *supervise.StartError
 	switch {
+	case err != nil && h.isEnding():
+		return trial{}, errEnding
 	case ctx.Err() != nil:
 		return trial{}, ctx.Err()
 	case errors.As(err, &failed) && failed.Step == "claim":
@@ -130,7 +144,7 @@ func inspect(ctx context.Context, path string, store *catalog.Store) (*catalog.C
 		case errors.Is(err, catalog.ErrBeingWritten) && time.Now().Before(until):
 		case ctx.Err() != nil:
 			return nil, nil, ctx.Err()
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 			return nil, nil, &envelope.Error{Code: envelope.NotFound, Message: "there is no file " + path}
 		case errors.Is(err, fs.ErrPermission):
 			return nil, nil, &envelope.Error{Code: envelope.PermissionDenied, Message: err.Error()}

@@ -8,13 +8,10 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"github.com/vant-run/vant/proto/envelope"
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
 
 const (
-	// maxMessage leaves room around the largest result for events and framing.
-	maxMessage = envelope.MaxResultBytes + 1<<20
 	// window lets a message of the usual sizes go without waiting for a window
 	// update; it is a limit, not an allocation.
 	window = 1 << 20
@@ -28,8 +25,8 @@ const (
 // with Link and with standard error; hosts do without them.
 func newGRPC(s *server, shutdown chan<- struct{}) *grpc.Server {
 	g := grpc.NewServer(
-		grpc.MaxRecvMsgSize(maxMessage),
-		grpc.MaxSendMsgSize(maxMessage),
+		grpc.MaxRecvMsgSize(pluginv1.MaxMessage),
+		grpc.MaxSendMsgSize(pluginv1.MaxMessage),
 		grpc.InitialWindowSize(window),
 		grpc.InitialConnWindowSize(2*window),
 		grpc.ReadBufferSize(bufferSize),

@@ -25,6 +25,10 @@ var (
 	errorCode  = regexp.MustCompile(`^[a-z][a-z0-9_]{1,63}$`)
 )
 
+// reservedNames are keys of the host's configuration, where a plugin's section
+// goes by its name.
+var reservedNames = []string{"dirs", "order", "verify", "lock", "defaults"}
+
 // Plugin is a plugin's declaration. It is filled before [Serve] and must not
 // be modified afterwards; declaring is not safe for concurrent use.
 type Plugin struct {
@@ -59,10 +63,14 @@ type Option func(*Plugin)
 
 // New declares a plugin. The name ([a-z][a-z0-9-]{0,31}) is that of the binary
 // behind "vant-plugin-"; the version is in the plugin's own scheme. It panics
-// when the name is not valid.
+// when the name is not valid, or one of dirs, order, verify, lock and defaults:
+// these are the host's in the configuration.
 func New(name, version, summary string, options ...Option) *Plugin {
 	if !pluginName.MatchString(name) {
 		panic(fmt.Sprintf("sdk: plugin name %q: use lower-case letters, digits and dashes, at most 32", name))
+	}
+	if slices.Contains(reservedNames, name) {
+		panic(fmt.Sprintf("sdk: plugin name %q: it is a key of the host's configuration; choose another", name))
 	}
 	p := &Plugin{name: name, version: version, summary: summary}
 	for _, o := range options {

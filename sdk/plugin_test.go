@@ -1,6 +1,7 @@
 package sdk_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -187,27 +188,48 @@ func TestEventsTravelInOrderWithTheAnswer(t *testing.T) {
 	}
 }
 
-func TestManyEventsOfOneCallAllArrive(t *testing.T) {
-	const n = 1000
-	s := plugintest.New(t, one(func(ctx context.Context, _ nothing) (bool, error) {
-		for i := range n {
-			sdk.Emit(ctx, "t.step", map[string]int{"n": i})
-		}
-		sdk.Emit(ctx, "t.last", nil)
-		return true, nil
-	}))
-	if err := s.Call(t.Context(), "t.it", nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	for len(s.Events()) < n+1 {
-		if ctx.Err() != nil {
-			t.Fatalf("%d events", len(s.Events()))
-		}
-		if _, err := s.WaitEvent(ctx, "t.step"); err != nil {
-			t.Fatal(err)
-		}
+func TestEventsOfACallAreInItsAnswerUpToTheBounds(t *testing.T) {
+	for name, tt := range map[string]struct{ n, size, kept int }{
+		"few":                {3, 10, 3},
+		"some hundreds":      {300, 10, 300},
+		"as many as may be":  {2048, 10, 2048},
+		"too many":           {2050, 10, 2048},
+		"as large as may be": {64, 64<<10 - len("t.step"), 64},
+		"too large":          {70, 64<<10 - len("t.step"), 64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			p := one(func(ctx context.Context, _ nothing) (bool, error) {
+				for i := range tt.n {
+					data := fmt.Sprintf(`{"n":%d,"x":""}`, i)
+					data = strings.Replace(data, `""`, `"`+strings.Repeat("x", max(0, tt.size-len(data)))+`"`, 1)
+					sdk.Emit(ctx, "t.step", json.RawMessage(data))
+				}
+				return true, nil
+			})
+			service, end := p.InProcess(inprocess.Open(), hclog.New(&hclog.LoggerOptions{Output: &log}))
+			defer end()
+			// Nobody reads Link: what went there is not in the answer.
+			out, err := service.Invoke(t.Context(), &pluginv1.InvokeRequest{Method: "t.it", Params: []byte("{}")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(out.GetEvents()) != tt.kept {
+				t.Fatalf("%d events, want %d", len(out.GetEvents()), tt.kept)
+			}
+			for i, e := range out.GetEvents() {
+				if !strings.HasPrefix(string(e.GetData()), fmt.Sprintf(`{"n":%d,`, i)) {
+					t.Fatalf("event %d is %.20s", i, e.GetData())
+				}
+			}
+			var want int
+			if tt.kept < tt.n {
+				want = 1
+			}
+			if got := strings.Count(log.String(), "events dropped"); got != want || want == 1 && !strings.Contains(log.String(), fmt.Sprintf("dropped=%d", tt.n-tt.kept)) {
+				t.Errorf("log: %s", log.String())
+			}
+		})
 	}
 }
 

@@ -11,14 +11,8 @@ import (
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
 
-// Bounds of what travels with one call's answer. What is beyond goes ahead on
-// Link, so that an answer stays within the size of one message.
-const (
-	maxCallEvents     = 256
-	maxCallEventBytes = 1 << 20
-	// maxEventBytes bounds one event's data; the host drops larger ones.
-	maxEventBytes = 64 << 10
-)
+// maxEventBytes bounds one event's data; the host drops larger ones.
+const maxEventBytes = 64 << 10
 
 type scopeKey struct{}
 
@@ -38,11 +32,12 @@ type call struct {
 	method *method
 	info   *pluginv1.CallContext
 
-	mu     sync.Mutex // guards the fields that follow
-	events []*pluginv1.Event
-	bytes  int
-	theme  []byte
-	ended  bool
+	mu      sync.Mutex // guards the fields that follow
+	events  []*pluginv1.Event
+	bytes   int
+	dropped int // events for which there was no room
+	theme   []byte
+	ended   bool
 }
 
 // CallInfo says on whose behalf a call is made.
@@ -106,9 +101,11 @@ func Logger(ctx context.Context) hclog.Logger {
 
 // Emit publishes an event: a dotted type such as tab.created, and a value
 // whose JSON form is an object of at most 64 KiB; nil stands for {}. The
-// events of a call are published in order before the client has its reply,
-// those of background work at once. It never blocks on the host. An event that
-// cannot be published is dropped and logged.
+// events of a call are published in order before the client has its reply: at
+// most 2,048, whose types and data have 4 MiB together. Those of background
+// work are published at once. It never blocks on the host. An event that cannot
+// be published is dropped and logged; those beyond the bounds of a call are
+// counted and logged when it ends.
 func Emit(ctx context.Context, typ string, data any) {
 	s := scopeOf(ctx)
 	if s == nil {
@@ -139,40 +136,40 @@ func Emit(ctx context.Context, typ string, data any) {
 		s.server.dropped("its type is the host's", typ)
 		return
 	}
-	for _, e := range s.call.keep(event) {
-		if !s.server.link.event(e) {
-			s.server.dropped("the host reads too slowly", e.GetType())
-		}
+	if !s.call.keep(event) && !s.server.link.event(event) {
+		s.server.dropped("the host reads too slowly", typ)
 	}
 }
 
-// keep holds e for the call's answer and returns what must go ahead now. It
-// works on a nil call, which keeps nothing.
-func (c *call) keep(e *pluginv1.Event) []*pluginv1.Event {
+// keep takes e for the call's answer, or drops and counts it when that has no
+// room: sent by Link it could come after the reply. False says that there is no
+// call, or none that still runs.
+func (c *call) keep(e *pluginv1.Event) bool {
 	if c == nil {
-		return []*pluginv1.Event{e}
+		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
-		return []*pluginv1.Event{e}
+		return false
+	}
+	size := len(e.GetType()) + len(e.GetData())
+	if len(c.events) == pluginv1.MaxCallEvents || c.bytes+size > pluginv1.MaxCallEventBytes {
+		c.dropped++
+		return true
 	}
 	c.events = append(c.events, e)
-	c.bytes += len(e.GetType()) + len(e.GetData())
-	if len(c.events) < maxCallEvents && c.bytes < maxCallEventBytes {
-		return nil
-	}
-	out := c.events
-	c.events, c.bytes = nil, 0
-	return out
+	c.bytes += size
+	return true
 }
 
-// end closes the call and gives what travels with its answer.
-func (c *call) end() (events []*pluginv1.Event, theme []byte) {
+// end closes the call and gives what travels with its answer, and how many
+// events do not.
+func (c *call) end() (events []*pluginv1.Event, theme []byte, dropped int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
-	return c.events, c.theme
+	return c.events, c.theme, c.dropped
 }
 
 // Hints say how a result may be shown; what is "" follows from the status.

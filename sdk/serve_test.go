@@ -572,9 +572,9 @@ func TestMessagesOfSixteenMiBPass(t *testing.T) {
 	if err != nil || string(out.GetResult()) != params {
 		t.Fatalf("16 MiB: %d bytes, %v", len(out.GetResult()), err)
 	}
-	_, err = p.client.Invoke(t.Context(), &pluginv1.InvokeRequest{Method: "greeter.echo", Params: make([]byte, 18<<20)}, max)
+	_, err = p.client.Invoke(t.Context(), &pluginv1.InvokeRequest{Method: "greeter.echo", Params: make([]byte, pluginv1.MaxMessage+1)}, max)
 	if status.Code(err) != codes.ResourceExhausted {
-		t.Errorf("18 MiB: %v", err)
+		t.Errorf("larger than a message: %v", err)
 	}
 	if _, err := p.invoke(t.Context(), "greeter.echo", "{}"); err != nil {
 		t.Errorf("afterwards: %v", err)

@@ -125,7 +125,11 @@ func (s *server) Invoke(ctx context.Context, req *pluginv1.InvokeRequest) (*plug
 	out := &pluginv1.InvokeResponse{}
 	ctx = context.WithValue(ctx, scopeKey{}, &scope{server: s, call: c})
 	out.Result, out.Error = s.run(ctx, m, req.GetParams())
-	out.Events, out.Theme = c.end()
+	var dropped int
+	out.Events, out.Theme, dropped = c.end()
+	if dropped > 0 {
+		Logger(ctx).Error("events dropped: a call has at most 2048, and 4 MiB of them", "dropped", dropped)
+	}
 	if out.Error != nil && ctx.Err() != nil && outer.Err() == nil {
 		return nil, s.stopping() // it failed because the drain cancelled it
 	}

@@ -490,6 +490,9 @@ func TestVerifySaysWhatTheHostWouldDoAndLeavesNothing(t *testing.T) {
 		{"another build of it", at("vant-plugin-faulty", variant(t, 1), 0o755), 0, []string{"would replace what runs: faulty 1.0.0", "faulty.echo"}},
 		{"not executable", at("vant-plugin-mode", variant(t, 1), 0o644), 1, []string{"refused: " + elsewhere + "/vant-plugin-mode is not executable", "chmod +x"}},
 		{"no plugin's name", at("weather", variant(t, 1), 0o755), 1, []string{"vant-plugin-<name>"}},
+		{"nothing, and no plugin's name", filepath.Join(elsewhere, "none"), 1, []string{"not_found", "there is no file " + elsewhere + "/none"}},
+		{"below a file", filepath.Join(elsewhere, "weather", "x"), 1, []string{"not_found", "there is no file"}},
+		{"a key's name", at("vant-plugin-lock", variant(t, 1), 0o755), 1, []string{"has the name lock", "rename"}},
 		{"no plugin", at("vant-plugin-sh", []byte("#!/bin/sh\necho hello\n"), 0o755), 1, []string{"would not start", "hello"}},
 		{"no plugin, and silent", at("vant-plugin-quiet", []byte("#!/bin/sh\nexit 7\n"), 0o755), 1, []string{"would not start", "7"}},
 		{"another's name", at("vant-plugin-wrong", variant(t, 1), 0o755), 1, []string{`calls itself "faulty"`}},
@@ -516,6 +519,56 @@ func TestVerifySaysWhatTheHostWouldDoAndLeavesNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(list, plugins(t, h)); diff != "" {
 		t.Errorf("what runs has changed: %s", diff)
+	}
+}
+
+func TestVerifyGoesByTheFolderThatAFileLiesIn(t *testing.T) {
+	h := start(t, plugintest.HostOptions{Binaries: []string{built.faulty}})
+	serves(t, h, "faulty", 1)
+	file := filepath.Join(h.Plugins, "vant-plugin-faulty")
+	must(t, os.Chmod(h.Plugins, 0o777))
+	if status, out := cli(t, h, "plugin", "verify", file); status != 1 || !strings.Contains(out, "lies in "+h.Plugins+", which can be changed by every user") {
+		t.Errorf("in a folder that everybody can write to: %d %s", status, out)
+	}
+	must(t, os.Chmod(h.Plugins, 0o755))
+	if status, out := cli(t, h, "plugin", "verify", file); status != 0 {
+		t.Errorf("once that is mended: %d %s", status, out)
+	}
+	open := filepath.Join(t.TempDir(), "open")
+	must(t, os.Mkdir(open, 0o700))
+	must(t, os.Chmod(open, 0o777))
+	writeTo(t, filepath.Join(open, "vant-plugin-faulty"), variant(t, 1), 0o755)
+	if status, out := cli(t, h, "plugin", "verify", filepath.Join(open, "vant-plugin-faulty")); status != 0 {
+		t.Errorf("in another folder, out of which it would be installed: %d %s", status, out)
+	}
+}
+
+func TestAVerifyThatAStopCutsOffIsNoVerdict(t *testing.T) {
+	h := start(t, plugintest.HostOptions{Binaries: []string{built.faulty}})
+	begun := filepath.Join(h.Dir, "begun")
+	slow := filepath.Join(t.TempDir(), "vant-plugin-slow")
+	writeTo(t, slow, []byte("#!/bin/sh\n: >"+begun+"\nexec sleep 60\n"), 0o755)
+	type outcome struct {
+		verdict struct {
+			OK     bool
+			Action string
+		}
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		o.err = h.Call(within(t, 10*time.Second), "plugins.verify", map[string]any{"path": slow}, &o.verdict)
+		done <- o
+	}()
+	eventually(t, 10*time.Second, "the plugin being tried", func() bool {
+		_, err := os.Stat(begun)
+		return err == nil
+	})
+	must(t, h.Call(within(t, soon), "host.stop", nil, nil))
+	o := <-done
+	if o.err == nil || code(o.err) == "invalid_params" || !strings.Contains(o.err.Error(), "stopping") {
+		t.Errorf("verdict %+v, error %v", o.verdict, o.err)
 	}
 }
 

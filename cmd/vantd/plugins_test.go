@@ -145,6 +145,41 @@ func TestEventsOfACallAreThereBeforeItsReply(t *testing.T) {
 	}
 }
 
+func TestManyEventsOfACallAreThereInOrderBeforeItsReply(t *testing.T) {
+	const n = 1500
+	h := faults(t)
+	var before struct{ Latest uint64 }
+	must(t, h.Call(within(t, soon), "events.since", nil, &before))
+	must(t, h.Call(within(t, soon), "faulty.emit", map[string]any{"type": "test.many", "count": n}, nil))
+	var after struct{ Latest uint64 }
+	must(t, h.Call(within(t, soon), "events.since", map[string]any{"after": before.Latest + n - 1}, &after))
+	if after.Latest != before.Latest+n {
+		t.Fatalf("%d events are there with the reply, want %d", after.Latest-before.Latest, n)
+	}
+	next := 0
+	for cursor := before.Latest; cursor < after.Latest; {
+		var page struct {
+			Events []struct {
+				Sequence uint64
+				Data     struct{ N int }
+			}
+		}
+		must(t, h.Call(within(t, soon), "events.since", map[string]any{"after": cursor, "limit": 1024, "types": []string{"test.many"}}, &page))
+		if len(page.Events) == 0 {
+			break
+		}
+		for _, e := range page.Events {
+			if e.Data.N != next {
+				t.Fatalf("event %d came as number %d", e.Data.N, next)
+			}
+			next, cursor = next+1, e.Sequence
+		}
+	}
+	if next != n {
+		t.Errorf("%d events, want %d", next, n)
+	}
+}
+
 func TestPluginsCallEachOtherThroughTheHost(t *testing.T) {
 	h := faults(t)
 	var out json.RawMessage

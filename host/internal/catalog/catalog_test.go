@@ -184,7 +184,7 @@ func TestScanRefusesWithReason(t *testing.T) {
 			}},
 		{name: "dangling link", code: CodeDangling, says: []string{"gone-target", "does not exist"},
 			make: func(t *testing.T, p string) { symlink(t, "gone-target", p) }},
-		{name: "loop of links", code: CodeDangling, says: []string{"vant-plugin-x"},
+		{name: "loop of links", code: CodeDangling, says: []string{"vant-plugin-x", "a loop"},
 			make: func(t *testing.T, p string) { symlink(t, filepath.Base(p), p) }},
 		{name: "escaping link", code: CodeEscape, says: []string{"/bin/sh", "leads out"},
 			make: func(t *testing.T, p string) { symlink(t, "/bin/sh", p) }},
@@ -204,6 +204,16 @@ func TestScanRefusesWithReason(t *testing.T) {
 			make: func(t *testing.T, p string) { write(t, p, script, 0o755) }},
 		{name: "name too long", base: "vant-plugin-" + strings.Repeat("a", 33), code: CodeName, says: []string{"32"},
 			make: func(t *testing.T, p string) { write(t, p, script, 0o755) }},
+		{name: "name of the key dirs", base: "vant-plugin-dirs", code: CodeName, says: []string{"the name dirs", "key of the configuration", "rename"},
+			make: func(t *testing.T, p string) { write(t, p, script, 0o755) }},
+		{name: "name of the key order", base: "vant-plugin-order", code: CodeName, says: []string{"the name order", "rename"},
+			make: func(t *testing.T, p string) { write(t, p, script, 0o755) }},
+		{name: "name of the key verify", base: "vant-plugin-verify", code: CodeName, says: []string{"the name verify", "rename"},
+			make: func(t *testing.T, p string) { write(t, p, script, 0o755) }},
+		{name: "name of the key lock", base: "vant-plugin-lock", code: CodeName, says: []string{"the name lock", "rename"},
+			make: func(t *testing.T, p string) { write(t, p, script, 0o755) }},
+		{name: "folder with the name of the key defaults", base: "vant-plugin-defaults", code: CodeName, says: []string{"the name defaults", "rename"},
+			make: func(t *testing.T, p string) { folder(t, p) }},
 		{name: "no name", base: "vant-plugin-", code: CodeName, says: []string{"rename"},
 			make: func(t *testing.T, p string) { write(t, p, script, 0o755) }},
 		{name: "too large", code: CodeLimit, says: []string{"larger than"},
@@ -232,6 +242,40 @@ func TestScanRefusesWithReason(t *testing.T) {
 			make: func(t *testing.T, p string) { folder(t, p); symlink(t, "/etc/passwd", filepath.Join(p, "l")) }},
 		{name: "folder with escaping link", code: CodeEscape, says: []string{"out of the folder"},
 			make: func(t *testing.T, p string) { folder(t, p); symlink(t, "../..", filepath.Join(p, "l")) }},
+		{name: "folder with a link from below out of it", code: CodeEscape, says: []string{"holds the link s/esc to ../../x", "out of the folder"},
+			make: func(t *testing.T, p string) {
+				folder(t, p)
+				mkdir(t, filepath.Join(p, "s"), 0o755)
+				write(t, filepath.Join(filepath.Dir(p), "x"), "x", 0o644)
+				symlink(t, "../../x", filepath.Join(p, "s", "esc"))
+			}},
+		{name: "folder with a link out of it to nothing", code: CodeEscape, says: []string{"out of the folder"},
+			make: func(t *testing.T, p string) { folder(t, p); symlink(t, "../nothing/at/all", filepath.Join(p, "l")) }},
+		{name: "folder with a link out of it and back", code: CodeEscape, says: []string{"out of the folder"},
+			make: func(t *testing.T, p string) {
+				folder(t, p)
+				symlink(t, "../vant-plugin-x/vant-plugin-x", filepath.Join(p, "l"))
+			}},
+		{name: "folder with a link by another one out of it", code: CodeEscape, says: []string{"holds the link a to b/../x", "out of the folder"},
+			make: func(t *testing.T, p string) {
+				folder(t, p)
+				symlink(t, "b/../x", filepath.Join(p, "a"))
+				symlink(t, ".", filepath.Join(p, "b"))
+			}},
+		{name: "folder with a link to itself", code: CodeDangling, says: []string{"holds the link l to l", "a loop"},
+			make: func(t *testing.T, p string) { folder(t, p); symlink(t, "l", filepath.Join(p, "l")) }},
+		{name: "folder with links to each other", code: CodeDangling, says: []string{"holds the link a to s/b", "a loop"},
+			make: func(t *testing.T, p string) {
+				folder(t, p)
+				mkdir(t, filepath.Join(p, "s"), 0o755)
+				symlink(t, "s/b", filepath.Join(p, "a"))
+				symlink(t, "../a", filepath.Join(p, "s", "b"))
+			}},
+		{name: "folder with a link through a file", code: CodeDangling, says: []string{"does not exist"},
+			make: func(t *testing.T, p string) {
+				folder(t, p)
+				symlink(t, "vant-plugin-x/../vant-plugin-x", filepath.Join(p, "l"))
+			}},
 		{name: "folder with dangling link", code: CodeDangling, says: []string{"holds the link l"},
 			make: func(t *testing.T, p string) { folder(t, p); symlink(t, "nothing", filepath.Join(p, "l")) }},
 		{name: "folder whose program is not executable", code: CodeNotExecutable, says: []string{"chmod +x"},
@@ -276,6 +320,27 @@ func folder(t *testing.T, path string) {
 	t.Helper()
 	mkdir(t, path, 0o755)
 	write(t, filepath.Join(path, filepath.Base(path)), script, 0o755)
+}
+
+func TestLinksInsideAFolderAreKept(t *testing.T) {
+	b := newBench(t)
+	p := b.path("vant-plugin-x")
+	folder(t, p)
+	mkdir(t, filepath.Join(p, "s", "deep"), 0o755)
+	write(t, filepath.Join(p, "lib"), "x", 0o644)
+	for link, target := range map[string]string{
+		"up": ".", "s/lib": "../lib", "s/deep/lib": "../../lib", "s/deep/top": "../..", "d": "s/deep/",
+		"by": "d/../lib", // s/lib, by way of d
+		"to": "s/deep/top/s/deep/lib",
+	} {
+		symlink(t, target, filepath.Join(p, filepath.FromSlash(link)))
+	}
+	c := b.accepted()
+	for _, link := range []string{"up/lib", "s/deep/lib", "by", "to"} {
+		if got, err := os.ReadFile(filepath.Join(filepath.Dir(c.Exec), link)); err != nil || string(got) != "x" {
+			t.Errorf("%s: %q, %v", link, got, err)
+		}
+	}
 }
 
 func TestScanRefusesAWholeDirectory(t *testing.T) {
@@ -517,12 +582,15 @@ func TestInspectJudgesAFileInAnyDirectory(t *testing.T) {
 	if err != nil || c != nil || r == nil || r.Code != CodeNotExecutable {
 		t.Errorf("got %v, %v, %v", c, r, err)
 	}
+	write(t, b.path("other"), script, 0o755)
 	c, r, err = Inspect(t.Context(), b.path("other"), opts)
 	if err != nil || c != nil || r == nil || r.Code != CodeName {
 		t.Errorf("got %v, %v, %v", c, r, err)
 	}
-	if _, _, err = Inspect(t.Context(), b.path("vant-plugin-none"), opts); err == nil {
-		t.Error("a missing file was judged")
+	for _, base := range []string{"vant-plugin-none", "none", "no/folder", "no/vant-plugin-x"} {
+		if _, _, err = Inspect(t.Context(), b.path(base), opts); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s, which is not there: %v", base, err)
+		}
 	}
 }
 

@@ -19,12 +19,24 @@ var (
 
 	// reserved are the service manager's words with the host.
 	reserved = []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"}
+
+	// hostSet are the variables that the host sets for every plugin, whatever
+	// else is said; hostSetPrefixes, those whose names begin so.
+	hostSet         = []string{"VANT_HOST", "VANT_INSTANCE"}
+	hostSetPrefixes = []string{"VANT_PLUGIN", "PLUGIN_"}
 )
 
 // Reserved says whether a variable is the host's alone, so that no plugin may
 // ask for it: with it one could speak to the service manager in the host's
 // name, or take a descriptor for its own.
 func Reserved(name string) bool { return slices.Contains(reserved, name) }
+
+// HostSet says whether a variable is the host's to set: it marks the plugin's
+// process or belongs to the handshake, and a value of somebody else's would
+// have no effect.
+func HostSet(name string) bool {
+	return slices.Contains(hostSet, name) || hasPrefix(name, hostSetPrefixes)
+}
 
 // Env makes the whole environment of a plugin, sorted: from base (as
 // os.Environ gives it) what every plugin gets and what from names, then set,
@@ -55,6 +67,9 @@ func Env(base []string, set map[string]string, from []string) (env, missing []st
 }
 
 func passes(name string) bool {
-	return slices.Contains(passed, name) ||
-		slices.ContainsFunc(passedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	return slices.Contains(passed, name) || hasPrefix(name, passedPrefixes)
+}
+
+func hasPrefix(name string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -73,6 +74,9 @@ func (in *inspector) inspect(ctx context.Context, d *directory, base string) (v 
 			v.refused.Name, v.refused.File = name, file
 		}
 	}()
+	if slices.Contains(configKeys, name) {
+		return refused(refuse(CodeName, "has the name %s, which is a key of the configuration's section plugins, so that it could not be configured; rename the plugin and its file", name))
+	}
 	if !ValidName(name) {
 		return refused(refuse(CodeName, "has no valid name: what follows %s must be a letter a-z, then letters, digits and - (at most 32 in all); rename it", Prefix))
 	}
@@ -148,6 +152,8 @@ func (in *inspector) resolve(d *directory, base, file string) (rel string, _ *Re
 	}
 	real, err := filepath.EvalSymlinks(filepath.Join(d.real, base))
 	switch {
+	case loopingLink(err):
+		return "", refuse(CodeDangling, "is a link to %s, a loop: it leads back to itself; correct it, or run: rm %s", target, quote(file)), nil
 	case danglingLink(err):
 		return "", refuse(CodeDangling, "is a link to %s, which does not exist; correct it, or run: rm %s", target, quote(file)), nil
 	case err != nil:

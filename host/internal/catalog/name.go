@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -10,8 +11,15 @@ const Prefix = "vant-plugin-"
 
 var namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 
-// ValidName says whether name may be a plugin's: [a-z][a-z0-9-]{0,31}.
-func ValidName(name string) bool { return namePattern.MatchString(name) }
+// configKeys are the host's own keys of the configuration's section plugins: a
+// plugin of such a name would have no section there.
+var configKeys = []string{"dirs", "order", "verify", "lock", "defaults"}
+
+// ValidName says whether name may be a plugin's: [a-z][a-z0-9-]{0,31}, and no
+// key of the configuration.
+func ValidName(name string) bool {
+	return namePattern.MatchString(name) && !slices.Contains(configKeys, name)
+}
 
 // ofInterest says whether a directory entry claims to be a plugin. Copies in
 // progress by the usual name for them are left alone until they are renamed.

@@ -100,6 +100,9 @@ func Inspect(ctx context.Context, path string, opts Options) (accepted *Candidat
 	}
 	base := filepath.Base(abs)
 	if !ofInterest(base) {
+		if _, err := os.Lstat(abs); err != nil {
+			return nil, nil, fmt.Errorf("inspect %s: %w", path, err)
+		}
 		r := refuse(CodeName, "is not named %s<name>; rename it", Prefix)
 		r.File = abs
 		return nil, r, nil

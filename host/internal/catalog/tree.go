@@ -267,34 +267,26 @@ func sourceError(err error) error {
 // judgeTreeLink refuses a link that leads out of the copy or nowhere. It looks
 // at the copy, which nobody else changes, not at the original.
 func judgeTreeLink(dst, rel string) (*Refusal, error) {
-	link := filepath.Join(dst, filepath.FromSlash(rel))
-	target, err := os.Readlink(link)
+	target, err := os.Readlink(filepath.Join(dst, filepath.FromSlash(rel)))
 	if err != nil {
 		return nil, err
 	}
 	if filepath.IsAbs(target) {
 		return refuse(CodeEscape, "holds the link %s to %s, an absolute path; make it relative or copy the file", rel, target), nil
 	}
-	base, err := filepath.EvalSymlinks(dst)
+	end, err := endOf(dst, rel)
 	if err != nil {
 		return nil, err
 	}
-	real, err := filepath.EvalSymlinks(link)
-	switch {
-	case danglingLink(err):
-		return refuse(CodeDangling, "holds the link %s to %s, which does not exist; remove or correct it", rel, target), nil
-	case err != nil:
-		return nil, err
-	case real != base && !within(base, real):
+	switch end {
+	case linkOutside:
 		return refuse(CodeEscape, "holds the link %s to %s, which leads out of the folder; copy the file into the folder", rel, target), nil
+	case linkNowhere:
+		return refuse(CodeDangling, "holds the link %s to %s, which does not exist; remove or correct it", rel, target), nil
+	case linkLoop:
+		return refuse(CodeDangling, "holds the link %s to %s, a loop: it leads back to itself; remove or correct it", rel, target), nil
 	}
 	return nil, nil
-}
-
-// danglingLink says that err is EvalSymlinks' for a link to nothing or a loop.
-func danglingLink(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) ||
-		err != nil && strings.Contains(err.Error(), "too many links")
 }
 
 // within says that path lies below dir; both are clean and without links.

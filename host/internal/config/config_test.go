@@ -15,6 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/vant-run/vant/host/internal/catalog"
+	"github.com/vant-run/vant/sdk"
+
 	"github.com/vant-run/vant/internal/wire"
 )
 
@@ -151,6 +154,13 @@ func TestFaults(t *testing.T) {
 		{"variables of the host alone", "plugins: {net: {host: {env_from: [NOTIFY_SOCKET, LISTEN_FDS, HOME]}}}\n",
 			"1:35: plugins.net.host.env_from names NOTIFY_SOCKET, by which the service manager speaks to the host alone; leave it out\n" +
 				"1:50: plugins.net.host.env_from names LISTEN_FDS, by which the service manager speaks to the host alone; leave it out"},
+		{"variables that the host sets", "plugins: {net: {host: {env_from: [PLUGIN_MIN_PORT, VANT_HOST], env: {VANT_INSTANCE: x, VANT_PLUGIN: y, VANT_PLUGIN_PATH: z, PLUGIN_CLIENT_CERT: c, VANT_OTHER: o}}}}\n",
+			"1:35: plugins.net.host.env_from names PLUGIN_MIN_PORT, which the host itself sets for every plugin; leave it out\n" +
+				"1:52: plugins.net.host.env_from names VANT_HOST, which the host itself sets for every plugin; leave it out\n" +
+				"1:70: plugins.net.host.env names VANT_INSTANCE, which the host itself sets for every plugin; leave it out\n" +
+				"1:88: plugins.net.host.env names VANT_PLUGIN, which the host itself sets for every plugin; leave it out\n" +
+				"1:104: plugins.net.host.env names VANT_PLUGIN_PATH, which the host itself sets for every plugin; leave it out\n" +
+				"1:125: plugins.net.host.env names PLUGIN_CLIENT_CERT, which the host itself sets for every plugin; leave it out"},
 		{"variable of a wrong type", "plugins: {net: {host: {env: {A: [x]}}}}\n", `1:33: plugins.net.host.env.A takes a text, found a list`},
 		{"duplicate key", "log: {}\nlog: {}\n", `2:1: key "log" is here twice, first in line 1; remove one`},
 		{"duplicate in a section", "plugins:\n  net:\n    a: 1\n    a: 2\n", `4:5: key "a" is here twice, first in line 3; remove one`},
@@ -189,6 +199,33 @@ func TestFaults(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A plugin named like a key could not have a section: the catalog and the SDK
+// refuse exactly these names.
+func TestNoPluginHasTheNameOfAKey(t *testing.T) {
+	keys := fieldsOf(reflect.TypeFor[Plugins]()).keys
+	if len(keys) < 5 {
+		t.Fatalf("keys %v", keys)
+	}
+	declares := func(name string) (ok bool) {
+		defer func() { ok = recover() == nil }()
+		sdk.New(name, "1", "")
+		return
+	}
+	for _, key := range keys {
+		if catalog.ValidName(key) {
+			t.Errorf("the catalog takes a plugin %s", key)
+		}
+		if declares(key) {
+			t.Errorf("the SDK takes a plugin %s", key)
+		}
+	}
+	for _, name := range []string{"host", "log", "plugins", "lock-er", "orders"} {
+		if !catalog.ValidName(name) || !declares(name) {
+			t.Errorf("a plugin %s is refused", name)
+		}
 	}
 }
 

@@ -196,6 +196,8 @@ func (d *decoder) variables(n *node, s *Secrets, key string) {
 		switch {
 		case !variable.MatchString(m.key):
 			d.add(m.at, "%q is no name of a variable", clip(m.key))
+		case catalog.HostSet(m.key):
+			d.hostSet(m.at, m.key, key)
 		case m.value.kind == kindText, m.value.kind == kindNumber, m.value.kind == kindBool:
 			(*s)[m.key] = m.value.written
 		default:
@@ -242,8 +244,16 @@ func (d *decoder) text(n *node, tag reflect.StructTag, key string) (string, bool
 			d.add(n.at, "%s names %s, by which the service manager speaks to the host alone; leave it out", key, n.text)
 			return "", false
 		}
+		if catalog.HostSet(n.text) {
+			d.hostSet(n.at, n.text, key)
+			return "", false
+		}
 	}
 	return n.text, true
+}
+
+func (d *decoder) hostSet(at pos, name, key string) {
+	d.add(at, "%s names %s, which the host itself sets for every plugin; leave it out", key, clip(name))
 }
 
 // number reads an integer, a duration or a size.

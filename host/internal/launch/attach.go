@@ -89,8 +89,7 @@ func (r *attachedRunner) Kill(context.Context) error { return nil }
 func (r *attachedRunner) ID() string { return strconv.Itoa(r.target.Pid()) }
 
 func (r *attachedRunner) abort(cause error, after time.Duration) error {
-	return &supervise.StartError{Step: stepHandshake,
-		Err: fmt.Errorf("the plugin at %s did not answer within %v: %w", r.path, after.Round(10*time.Millisecond), cause)}
+	return explainWait(cause, after, "the plugin at "+r.path+" did not answer", "")
 }
 
 func (r *attachedRunner) startFailure(err error) error {

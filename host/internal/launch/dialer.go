@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 
-	"github.com/vant-run/vant/proto/envelope"
+	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
 
 var errEnded = errors.New("the plugin's process has ended")
@@ -22,10 +22,9 @@ type refusedError struct{ err error }
 
 func (e *refusedError) Error() string { return e.err.Error() }
 
-// maxMessage bounds a gRPC message in bytes: the largest result and room for
-// what travels with it. A larger one fails its call with ResourceExhausted,
-// before it is read into memory.
-const maxMessage = envelope.MaxResultBytes + 1<<20
+// maxMessage bounds a gRPC message in bytes. A larger one fails its call with
+// ResourceExhausted, before it is read into memory.
+const maxMessage = pluginv1.MaxMessage
 
 // Sizes in bytes of what gRPC keeps for a connection. The stream's window
 // lets a message of 1 MiB and its envelope through without waiting for an

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"context"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -10,9 +11,31 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/vant-run/vant/host/internal/supervise"
 )
+
+// givenUp is the failure of a start that was not waited for any longer. Its
+// text says so already; cause is for errors.Is.
+type givenUp struct {
+	text  string
+	cause error
+}
+
+func (e *givenUp) Error() string { return e.text }
+func (e *givenUp) Unwrap() error { return e.cause }
+
+// explainWait turns the end of a wait into a sentence: did says what had not
+// happened, and more is what there is to add.
+func explainWait(cause error, after time.Duration, did, more string) *supervise.StartError {
+	after = after.Round(10 * time.Millisecond)
+	text := fmt.Sprintf("%s within %v%s", did, after, more)
+	if errors.Is(cause, context.Canceled) {
+		text = fmt.Sprintf("the start was given up after %v: %s until then%s", after, did, more)
+	}
+	return &supervise.StartError{Step: stepHandshake, Err: &givenUp{text, cause}}
+}
 
 // explainExec turns a failure to execute into a sentence that says what to
 // do, and says whether the same file will fail again.

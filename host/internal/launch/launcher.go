@@ -170,7 +170,7 @@ func (l *Launcher) Launch(ctx context.Context, spec supervise.Spec) (supervise.P
 // begin runs a session's start inside ctx.
 func (l *Launcher) begin(ctx context.Context, s *session) (supervise.Process, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, &supervise.StartError{Step: stepLaunch, Err: fmt.Errorf("start was given up: %w", err)}
+		return nil, &supervise.StartError{Step: stepLaunch, Err: &givenUp{"the start was given up before it began", err}}
 	}
 	began := time.Now()
 	done := make(chan error, 1)

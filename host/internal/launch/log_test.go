@@ -3,6 +3,8 @@ package launch
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -133,6 +135,37 @@ func TestLinesAreTheSameHoweverTheyArrive(t *testing.T) {
 		if d := cmp.Diff(want, c.texts()); d != "" {
 			t.Fatal(d)
 		}
+	}
+}
+
+func TestLastWordsBeginWhereGoSaysWhyItEnds(t *testing.T) {
+	lines := func(prefix string, n int) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprint(prefix, i))
+		}
+		return out
+	}
+	for name, tt := range map[string]struct{ said, want []string }{
+		"few lines":             {lines("a", 3), lines("a", 3)},
+		"many lines":            {lines("a", 100), lines("a", 100)[100-tailLines:]},
+		"a panic":               {slices.Concat(lines("a", 20), []string{"panic: why"}, lines("f", 50)), append([]string{"panic: why"}, lines("f", tailLines-1)...)},
+		"a fatal error":         {slices.Concat(lines("a", 20), []string{"fatal error: why"}, lines("f", 50)), append([]string{"fatal error: why"}, lines("f", tailLines-1)...)},
+		"a short panic":         {slices.Concat(lines("a", 20), []string{"panic: why", "f"}), []string{"panic: why", "f"}},
+		"the last of panics":    {slices.Concat([]string{"panic: one"}, lines("f", 20), []string{"panic: two", "g"}), []string{"panic: two", "g"}},
+		"a panic that it tells": {slices.Concat([]string{"caught panic: x"}, lines("a", 20)), lines("a", 20)[20-tailLines:]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c collector
+			s := c.sink()
+			write(t, s.writer(), strings.Join(tt.said, "\n")+"\n")
+			want := "; its last output:"
+			for _, l := range tt.want {
+				want += " " + strconv.Quote(l)
+			}
+			if d := cmp.Diff(want, s.lastWords()); d != "" {
+				t.Error(d)
+			}
+		})
 	}
 }
 

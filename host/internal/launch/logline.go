@@ -57,7 +57,7 @@ func (p *lineParser) plainLevel(line []byte) hclog.Level {
 		}
 	}
 	switch {
-	case bytes.HasPrefix(line, []byte("panic: ")), bytes.HasPrefix(line, []byte("fatal error: ")):
+	case beginsPanic(string(line)):
 		p.trouble = inPanic
 	case bytes.HasPrefix(line, []byte("Traceback (most recent call last)")):
 		p.trouble = inTraceback
@@ -73,6 +73,12 @@ func (p *lineParser) plainLevel(line []byte) hclog.Level {
 		return hclog.Error
 	}
 	return hclog.Info
+}
+
+// beginsPanic says that line is the first that Go's runtime prints when it ends
+// a program.
+func beginsPanic(line string) bool {
+	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 }
 
 var prefixes = map[string]hclog.Level{

@@ -43,6 +43,7 @@ type sink struct {
 	closed       bool
 	keepTail     bool
 	tail         []string
+	telling      bool // tail begins with the line that says why
 }
 
 func newSink(plugin string, output func(string, LogLine), dropped func(string, uint64)) *sink {
@@ -111,16 +112,28 @@ func (s *sink) close() {
 func (s *sink) deliver(l LogLine) {
 	s.mu.Lock()
 	if s.keepTail && l.Text != "" {
-		if len(s.tail) == tailLines {
-			s.tail = append(s.tail[:0], s.tail[1:]...)
-		}
-		s.tail = append(s.tail, l.Text[:min(len(l.Text), tailBytes)])
+		s.keepLocked(l.Text[:min(len(l.Text), tailBytes)])
 	}
 	s.mu.Unlock()
 	s.output(s.plugin, l)
 }
 
-// lastWords quotes the last lines for the error of a failed start.
+// keepLocked keeps the last lines, or the first ones from the line on by which
+// Go's runtime says why a program ends: the stack traces after it are long.
+func (s *sink) keepLocked(line string) {
+	switch {
+	case beginsPanic(line):
+		s.telling, s.tail = true, s.tail[:0]
+	case len(s.tail) < tailLines:
+	case s.telling:
+		return
+	default:
+		s.tail = append(s.tail[:0], s.tail[1:]...)
+	}
+	s.tail = append(s.tail, line)
+}
+
+// lastWords quotes what keepLocked has kept for the error of a failed start.
 func (s *sink) lastWords() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +151,7 @@ func (s *sink) lastWords() string {
 func (s *sink) forgetWords() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keepTail, s.tail = false, nil
+	s.keepTail, s.telling, s.tail = false, false, nil
 }
 
 func (s *sink) writer() *lineWriter { return &lineWriter{sink: s} }

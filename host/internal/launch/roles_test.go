@@ -50,6 +50,8 @@ func play(role string) {
 	case "print":
 		fmt.Println(os.Getenv("LAUNCH_TEST_PRINT"))
 		linger()
+	case "print-nothing":
+		linger()
 	case "dirty-start": // lines on standard error first
 		fmt.Fprintln(os.Stderr, `{"@level":"info","@message":"warming up","n":1}`)
 		serve()
@@ -58,6 +60,12 @@ func play(role string) {
 		code, err := strconv.Atoi(os.Getenv("LAUNCH_TEST_CODE"))
 		must(err)
 		os.Exit(code)
+	case "panic": // in Go's own words, much of them
+		for i := range 20 {
+			fmt.Fprintln(os.Stderr, "preparing", i)
+			go func() { select {} }()
+		}
+		panic("the frobnicator is upside down")
 	case "leave": // leaves a process that is apart, and fails
 		fmt.Fprintln(os.Stderr, "left", apart("hang"))
 		os.Exit(3)

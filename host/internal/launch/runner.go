@@ -281,8 +281,7 @@ func (r *procRunner) abort(cause error, after time.Duration) error {
 		what = "the plugin's socket did not answer"
 	default:
 	}
-	err := &supervise.StartError{Step: stepHandshake,
-		Err: fmt.Errorf("%s within %v%s: %w", what, after.Round(10*time.Millisecond), r.sink.lastWords(), cause)}
+	err := explainWait(cause, after, what, r.sink.lastWords())
 	r.mu.Lock()
 	r.aborted = err
 	child := r.child

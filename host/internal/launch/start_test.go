@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/vant-run/vant/host/internal/catalog"
 	"github.com/vant-run/vant/host/internal/supervise"
 	"github.com/vant-run/vant/internal/proc"
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
@@ -88,6 +90,59 @@ func TestAnEndBeforeTheHandshakeQuotesTheOutput(t *testing.T) {
 	}
 }
 
+func TestAPanicBeforeTheHandshakeIsQuotedFromItsBeginning(t *testing.T) {
+	b := newBench(t)
+	se := b.failed(spec("panic", "GOTRACEBACK=all"))
+	if text := se.Error(); !strings.Contains(text, `its last output: "panic: the frobnicator is upside down" "goroutine 1 [`) {
+		t.Errorf("err = %s", text)
+	}
+}
+
+func TestStartsThatWereNotWaitedForSaySoInWordsOfTheirOwn(t *testing.T) {
+	b := newBench(t)
+	for name, tt := range map[string]struct {
+		role   string
+		attach bool
+		want   string
+		cause  error
+	}{
+		"no handshake in time": {"print-nothing", false, "no handshake within 300ms, it printed nothing", context.DeadlineExceeded},
+		"no answer in time":    {"deaf-socket", false, "the plugin's socket did not answer within 300ms", context.DeadlineExceeded},
+		"no answer, attached":  {"", true, "did not answer within", context.DeadlineExceeded},
+		"given up before":      {"hang", false, "the start was given up before it began", context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := spec(tt.role)
+			if tt.attach {
+				path := filepath.Join(t.TempDir(), "s")
+				l, err := net.Listen("unix", path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer discard(l)
+				s.Attach = path
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			if errors.Is(tt.cause, context.Canceled) {
+				cancel()
+			}
+			p, err := b.Launch(ctx, s)
+			if err == nil {
+				p.Stop(0)
+				t.Fatal("it started")
+			}
+			text := err.Error()
+			if !strings.Contains(text, tt.want) || !errors.Is(err, tt.cause) {
+				t.Errorf("err = %v, want %q", err, tt.want)
+			}
+			if strings.Contains(text, "context ") {
+				t.Errorf("it has Go's words: %s", text)
+			}
+		})
+	}
+}
+
 func TestAHangingStartEndsWithItsContext(t *testing.T) {
 	for _, role := range []string{"hang", "deaf-socket"} {
 		t.Run(role, func(t *testing.T) {
@@ -126,7 +181,8 @@ func TestHangQuotesTheOutput(t *testing.T) {
 		cancel()
 	}()
 	_, err := b.Launch(ctx, spec("hang"))
-	if err == nil || !strings.Contains(err.Error(), "thinking") || !errors.Is(err, context.Canceled) {
+	if err == nil || !strings.Contains(err.Error(), "the start was given up after") || !strings.Contains(err.Error(), "thinking") ||
+		strings.Contains(err.Error(), "context ") || !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -211,6 +267,9 @@ func TestEnvironmentIsTheSpecsAndGoPlugins(t *testing.T) {
 			t.Errorf("the spec could set %s", name)
 		}
 		names = append(names, name)
+		if spec := name == "A" || name == roleVar || name == "VANT_TEST_HOST"; catalog.HostSet(name) == spec {
+			t.Errorf("the configuration may set %s: %v", name, spec)
+		}
 	}
 	slices.Sort(names)
 	want := []string{"A", roleVar, "PLUGIN_MAX_PORT", "PLUGIN_MIN_PORT", "PLUGIN_PROTOCOL_VERSIONS",

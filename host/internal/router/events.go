@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxCallEvents  = 1024 // of one answer; the ring holds little more
+	maxCallEvents  = pluginv1.MaxCallEvents
 	maxThemeHints  = 64 << 10
 	maxEventsLimit = 1024
 	defaultLimit   = 256

@@ -83,11 +83,15 @@ func (c *conn) release() {
 	}
 	c.fd, c.pid = -1, 0
 	c.accepted, c.readEnd, c.hasty = time.Time{}, time.Time{}, false
+	large := cap(c.out) > largeBuffer
 	if cap(c.in) > keptBuffer {
 		c.in = nil
 	}
 	if cap(c.out) > keptBuffer {
 		c.out = nil
+	}
+	if large {
+		c.s.reclaim.released()
 	}
 	c.s.conns.Put(c)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -93,6 +94,7 @@ type Server struct {
 	refusals    atomic.Int64 // being refused with patience
 	tasks       atomic.Int64 // Serve calls, connections and refusals
 	conns       sync.Pool    // of *conn
+	reclaim     reclaimer
 
 	mu        sync.Mutex // guards the fields that follow
 	listeners map[*socket.Listener]struct{}
@@ -114,6 +116,7 @@ func New(o Options) *Server {
 		idle:      make(chan struct{}, 1),
 		listeners: make(map[*socket.Listener]struct{}),
 		waiting:   make(map[*conn]struct{}),
+		reclaim:   reclaimer{after: 5 * time.Second, free: debug.FreeOSMemory},
 	}
 	if s.log == nil {
 		s.log = hclog.NewNullLogger()

@@ -16,6 +16,7 @@ import (
 // The error says that some are left even then, because a handler does not heed
 // its cancellation; it runs on.
 func (s *Server) Shutdown(ctx context.Context) error {
+	defer s.reclaim.stop()
 	s.mu.Lock()
 	select {
 	case <-s.stop:

@@ -663,7 +663,7 @@ type InvokeResponse struct {
 	Result []byte `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	Error  *Error `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
 	// What the call caused, in order; published before the client has its
-	// reply.
+	// reply. At most 2048 events, and 4 MiB of their types and data.
 	Events []*Event `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
 	// Presentation hints as a JSON object; empty: none.
 	Theme         []byte `protobuf:"bytes,4,opt,name=theme,proto3" json:"theme,omitempty"`
