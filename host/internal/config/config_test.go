@@ -392,7 +392,7 @@ func TestBombsAreRefusedQuickly(t *testing.T) {
 			if err == nil {
 				t.Fatal("accepted")
 			}
-			if took := time.Since(begin); took > 10*time.Second {
+			if took := time.Since(begin); took > 30*time.Second { // seconds, on a busy machine under the race detector
 				t.Errorf("took %v", took)
 			}
 			if len(err.Error()) > 4096 {
