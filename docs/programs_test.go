@@ -3,6 +3,7 @@ package docs
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,17 +47,34 @@ func program(t *testing.T, env []string, name string, args ...string) string {
 	return string(out)
 }
 
+// asWritten runs a block in dir, with this repository as the checkout, and gives
+// what its last command prints.
+func asWritten(t *testing.T, dir, path, info string) string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := only(t, path, info).text()
+	cmd := exec.CommandContext(within(t), "sh", "-ec", strings.ReplaceAll(text, "$HOME/src/vant", root))
+	cmd.Dir = dir
+	// -e: what only tests of others need may be out of reach, and so may the
+	// database of checksums; those of this repository have been compared.
+	cmd.Env = append(os.Environ(), "GOFLAGS=-e", "GONOSUMDB=*")
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %s: %v\n%s", path, text, err, said.String())
+	}
+	return string(out)
+}
+
 // weather builds the plugin of docs/plugins.md.
 func weather(t *testing.T) string {
 	t.Helper()
-	return weatherAs(t, t.TempDir(), "1.0.0")
-}
-
-// weatherAs builds a version of it in dir.
-func weatherAs(t *testing.T, dir, version string) string {
-	t.Helper()
-	text := only(t, "docs/plugins.md", "go plugin weather").text()
-	source := write(t, dir, "main.go", strings.Replace(text, `"1.0.0"`, `"`+version+`"`, 1))
+	dir := t.TempDir()
+	source := write(t, dir, "main.go", only(t, "docs/plugins.md", "go plugin weather").text())
 	file := filepath.Join(dir, "vant-plugin-weather")
 	program(t, nil, "go", "build", "-o", file, source)
 	return file
@@ -78,6 +96,11 @@ func TestDocumentedPluginServesOnceTheHostLooks(t *testing.T) {
 	if got.Text != "Paris: sunny, metric" || got.Days != 1 {
 		t.Errorf("got %+v", got)
 	}
+}
+
+func TestDocumentedTranscriptReplays(t *testing.T) {
+	file := write(t, t.TempDir(), "calls.txtar", only(t, "docs/plugins.md", "text transcript").text())
+	plugintest.Transcript(t, host(t, weather(t)), file)
 }
 
 func TestDocumentedPluginSaysWhatItIs(t *testing.T) {
@@ -147,8 +170,10 @@ func looked(t *testing.T, h *plugintest.RunningHost, name string) {
 }
 
 func TestDocumentedGoClientWorks(t *testing.T) {
-	source := write(t, t.TempDir(), "main.go", only(t, "docs/integrating.md", "go client").text())
-	out := program(t, []string{"VANT_SOCKET=" + host(t).Socket()}, "go", "run", source)
+	dir := t.TempDir()
+	write(t, dir, "main.go", only(t, "docs/integrating.md", "go client").text())
+	t.Setenv("VANT_SOCKET", host(t).Socket())
+	out := asWritten(t, dir, "docs/integrating.md", "sh build")
 	for _, want := range []string{"plugins 0\n", "code method_not_found\n", "event host.started\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the output lacks %q:\n%s", want, out)
@@ -166,10 +191,17 @@ func TestDocumentedPythonClientWorks(t *testing.T) {
 
 func TestDocumentedOneLinerWorks(t *testing.T) {
 	line := only(t, "docs/integrating.md", "sh run").text()
-	out := program(t, []string{"VANT_SOCKET=" + host(t).Socket()}, "sh", "-c", line)
-	var reply struct{ OK bool }
-	if err := json.Unmarshal([]byte(out), &reply); err != nil || !reply.OK {
-		t.Errorf("it prints %q", out)
+	socket, dir := host(t).Socket(), t.TempDir()
+	// Where the host is when nothing names another place.
+	if err := os.Symlink(socket, filepath.Join(dir, fmt.Sprintf("vantage-agent-%d.sock", os.Getuid()))); err != nil {
+		t.Fatal(err)
+	}
+	for _, env := range [][]string{{"VANT_SOCKET=" + socket}, {"VANT_SOCKET=", "XDG_RUNTIME_DIR=" + dir}} {
+		out := program(t, env, "sh", "-c", line)
+		var reply struct{ OK bool }
+		if err := json.Unmarshal([]byte(out), &reply); err != nil || !reply.OK {
+			t.Errorf("%q: it prints %q", env, out)
+		}
 	}
 }
 

@@ -62,11 +62,9 @@ func TestWalkThroughHappens(t *testing.T) {
 		Program: filepath.Join(bin, "vantd"), Env: []string{"VANT_PLUGIN_PATH=", "XDG_DATA_HOME="},
 	})
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "new"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	weatherAs(t, dir, "1.0.0")
-	weatherAs(t, filepath.Join(dir, "new"), "1.1.0")
+	write(t, dir, "main.go", only(t, "docs/plugins.md", "go plugin weather").text())
+	asWritten(t, dir, "docs/plugins.md", "sh build")
+	asWritten(t, dir, "docs/operations.md", "sh newer")
 	write(t, dir, "load.sh", only(t, "docs/operations.md", "sh load").text())
 
 	var background sync.WaitGroup

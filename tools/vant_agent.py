@@ -3,8 +3,8 @@
 
     vant_agent.py METHOD [JSON]
 
-    python3 tools/vant_agent.py browser.tabs
-    python3 tools/vant_agent.py page.snapshot '{"tab_id":1}'
+    python3 tools/vant_agent.py status
+    python3 tools/vant_agent.py net.fetch '{"url":"https://example.com"}'
 
 METHOD is any method of the host ("describe" lists them); JSON is an object of
 parameters, {} when it is left out.
@@ -143,7 +143,7 @@ def main(arguments):
         return usage("METHOD is empty")
     params = compact(arguments[1]) if len(arguments) == 2 else "{}"
     if params is None:
-        return usage("JSON must be an object such as '{\"tab_id\":1}'")
+        return usage("JSON must be an object, such as '{}' or '{\"name\":\"value\"}'")
     try:
         request = '{"version":1,"id":"py%d","method":%s,"params":%s}\n' % (os.getpid(), json.dumps(method), params)
         try:

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -50,6 +52,28 @@ func TestCompletion(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// What the help says of files works in a home that has no folder for them.
+func TestCompletionIsInstalledAsTheHelpSays(t *testing.T) {
+	help := run{args: []string{"completion", "--help"}}.do(t).stdout
+	home := tempDir(t)
+	for shell, file := range map[string]string{"zsh": ".zfunc/_vant", "fish": ".config/fish/completions/vant.fish"} {
+		var line string
+		for l := range strings.Lines(help) {
+			if strings.Contains(l, "vant completion "+shell) {
+				line = strings.TrimSpace(l)
+			}
+		}
+		cmd := exec.Command("sh", "-c", line)
+		cmd.Env = []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH")}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", line, err, out)
+		}
+		if text, err := os.ReadFile(filepath.Join(home, file)); err != nil || !strings.Contains(string(text), "__complete") {
+			t.Errorf("%s: %d bytes, %v", line, len(text), err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -79,6 +80,41 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 		}
 		if cmd.Short == "" {
 			t.Errorf("%s says nothing of itself", cmd.CommandPath())
+		}
+	})
+}
+
+// A newcomer has no browser: what is shown first works without one.
+func TestExamplesOfGroupsNeedNoBrowser(t *testing.T) {
+	browser := regexp.MustCompile(`browser|page\.|vant (help )?agent (--json )?(tabs|open|snapshot|click|fill|diagnostics|js)\b`)
+	each(tree(), func(cmd *cobra.Command) {
+		path := cmd.CommandPath()
+		if strings.HasPrefix(path, "vant agent ") && path != "vant agent call" {
+			return // the browser's own
+		}
+		if found := browser.FindString(cmd.Example); found != "" {
+			t.Errorf("%s: the example has %q", path, found)
+		}
+	})
+}
+
+func TestColumnsOfCommandListsAlign(t *testing.T) {
+	each(tree(), func(cmd *cobra.Command) {
+		_, list, found := strings.Cut(run{args: append(strings.Fields(cmd.CommandPath())[1:], "--help")}.do(t).stdout, "\nCommands:\n")
+		if !found {
+			return
+		}
+		list, _, _ = strings.Cut(list, "\n\n")
+		column := regexp.MustCompile(`^  \S+ +`)
+		width := 0
+		for line := range strings.Lines(list) {
+			n := len(column.FindString(line))
+			if width == 0 {
+				width = n
+			}
+			if n != width {
+				t.Errorf("%s: %q begins its text at %d, not %d", cmd.CommandPath(), line, n, width)
+			}
 		}
 	})
 }

@@ -172,6 +172,19 @@ func TestUpWaitsUntilPluginsHaveStarted(t *testing.T) {
 	}
 }
 
+func TestUpTellsOfAConfigurationThatTheHostDoesNotRead(t *testing.T) {
+	s := newStage(t)
+	mine, other := writeFile(t, s.dir, "mine.yaml", ""), writeFile(t, s.dir, "other.yaml", "")
+	up := func(fault, file string) outcome {
+		return run{args: []string{"up", "--config", file}, socket: s.socket, dir: s.dir,
+			env: []string{"XDG_STATE_HOME=" + s.dir, "FAKE_CONFIG=" + fault}}.do(t)
+	}
+	served := s.socket + "\n"
+	check(t, outcome{served, "", 0}, up("warn", mine))
+	check(t, outcome{served, "vant up: warning: a host runs already and does not read " + other + ": run \"vant down\" first\n", 0}, up("warn", other))
+	check(t, outcome{"", "vant up: other.yaml:1:1: unknown key\n", 1}, up("other.yaml:1:1: unknown key", other))
+}
+
 func TestUpWarnsOfAnotherVersion(t *testing.T) {
 	host := clienttest.Start(t, clienttest.Methods(map[string]clienttest.Handler{"version": clienttest.Result(`{"vant":"1.1.0"}`)}))
 	got := run{args: []string{"up"}, socket: host.Socket}.do(t)
@@ -242,6 +255,13 @@ func TestConfigCheckIsVantds(t *testing.T) {
 	check(t, outcome{"checked --config-only\n", "", 3}, run{args: []string{"config", "check"}}.do(t))
 }
 
+func TestConfigCheckComplainsInItsOwnName(t *testing.T) {
+	got := run{args: []string{"config", "check"}, env: []string{"FAKE_CONFIG=a.yaml:1:1: x\na.yaml:2:1: y"}}.do(t)
+	check(t, outcome{"", "vant config check: a.yaml:1:1: x\na.yaml:2:1: y\n", 1}, got)
+	got = run{args: []string{"config", "check", "--config", "b.yaml"}, env: []string{"FAKE_CONFIG=warn"}}.do(t)
+	check(t, outcome{"b.yaml: valid\n", "", 0}, got)
+}
+
 func TestPluginCommands(t *testing.T) {
 	const rows = `[{"name":"browser","version":"1.0.0","state":"ready","file":"/p/vant-plugin-browser","sha256":"ab","pid":42,"generation":3,"uptime_ms":3725000,"methods":40,"in_flight":0,"calls":10,"errors":1,"p50_us":850,"p99_us":12500,"restarts":2},` +
 		`{"name":"bad","version":"","state":"refused","reason":"not executable: chmod +x","file":"/p/vant-plugin-bad","sha256":"","generation":0,"uptime_ms":0,"methods":0,"in_flight":0,"calls":0,"errors":0,"p50_us":0,"p99_us":0,"restarts":0}]`
@@ -263,6 +283,14 @@ func TestPluginCommands(t *testing.T) {
 		{"list", "plugins.list", `{}`, clienttest.Result(`[]`), outcome{"no plugins: \"vant doctor\" shows where the host looks for them\n", "", 0}},
 		{"info browser", "plugins.info", `{"name":"browser"}`, clienttest.Result(`{"name":"browser","calls":12345678901234567890,"exits":[],"config":{"a":[1,"x"]}}`),
 			outcome{"name: browser\ncalls: 12345678901234567890\nexits: none\nconfig:\n  a:\n    - 1\n    - x\n", "", 0}},
+		{"info net", "plugins.info", `{"name":"net"}`, clienttest.Result(`{"name":"net","limits":{"max_in_flight":64,"memory_max":536870912,"memory_by":"cgroup","cpu_weight":0,"cpu_by":"","nofile":0,"rss_bytes":13107200},` +
+			`"latency":[{"below_us":96,"count":1},{"below_us":352,"count":2},{"below_us":960,"count":3},{"below_us":1024,"count":4},{"below_us":536870912,"count":5}]}`),
+			outcome{"name: net\nlimits:\n  max_in_flight: 64\n  memory_max: 512 MiB\n  memory_by: cgroup\n  cpu_weight: no limit\n  cpu_by: -\n  nofile: no limit\n  rss_bytes: 12.5 MiB\n" +
+				"latency: 1 below 100µs, 5 below 1ms, 4 below 10ms, 5 below 16m40s\n", "", 0}},
+		{"info net", "plugins.info", `{"name":"net"}`, clienttest.Result(`{"limits":{"memory_max":0,"rss_bytes":0},"latency":[]}`),
+			outcome{"limits:\n  memory_max: no limit\n  rss_bytes: 0 MiB\nlatency: none\n", "", 0}},
+		{"logs net", "plugins.logs", `{"after":0,"limit":1000,"name":"net"}`, clienttest.Result(`{"lines":[],"dropped":0}`),
+			outcome{"", "vant plugin logs: net has logged nothing yet\n", 0}},
 		{"info nope", "plugins.info", `{"name":"nope"}`, clienttest.Failure("not_found", "no plugin nope"), outcome{"", "vant plugin info: not_found: no plugin nope\n", 1}},
 		{"restart browser", "plugins.restart", `{"name":"browser"}`, clienttest.Result(`{"generation":4}`), outcome{"browser serves as generation 4\n", "", 0}},
 		{"restart browser --now", "plugins.restart", `{"name":"browser","now":true}`, clienttest.Result(`{"generation":5}`), outcome{"browser serves as generation 5\n", "", 0}},
@@ -271,7 +299,7 @@ func TestPluginCommands(t *testing.T) {
 			outcome{"started: net\nnot running: /p/x: r\n", "", 0}},
 		{"rescan", "plugins.rescan", `{}`, clienttest.Result(`{"started":[],"replaced":["a","b"],"removed":["c"],"refused":[]}`),
 			outcome{"replaced: a\nreplaced: b\nremoved: c\n", "", 0}},
-		{"rescan", "plugins.rescan", `{}`, clienttest.Result(`{"started":[],"replaced":[],"removed":[],"refused":[]}`), outcome{"nothing has changed\n", "", 0}},
+		{"rescan", "plugins.rescan", `{}`, clienttest.Result(`{"started":[],"replaced":[],"removed":[],"refused":[]}`), outcome{"nothing has changed since the host last looked by itself; \"vant plugin list\" shows what runs\n", "", 0}},
 		{"lock", "plugins.lock", `{}`, clienttest.Result(`{"file":"/c/plugins.lock","plugins":[{"name":"a","sha256":"00"}]}`),
 			outcome{"a 00\nwritten to /c/plugins.lock\n", "", 0}},
 		{"verify vant-plugin-x", "plugins.verify", `{"path":"` + dir + `/vant-plugin-x"}`, clienttest.Result(`{"ok":true,"action":"start","file":"/f","name":"x","version":"1.0.0","sha256":"ab","methods":["x.a","x.b"],"notes":["plugin y would be refused"]}`),
@@ -388,6 +416,8 @@ var sick = clienttest.Methods(map[string]clienttest.Handler{
 	"version": clienttest.Result(`{"vant":"9.9.9","protocol":1}`),
 	"plugins.list": clienttest.Result(`[{"name":"a","state":"quarantined","reason":"8 failures"},` +
 		`{"name":"b","state":"refused","file":"/p/vant-plugin-b","reason":"not executable"},{"name":"c","state":"backoff"},` +
+		`{"name":"d","state":"failed","reason":"no key"},{"name":"e","state":"ready","version":"1.0.0","reason":"the new one did not start","file":"reattach:/x"},` +
+		`{"name":"f","state":"starting","reason":"it crashed"},{"name":"g","state":"starting"},{"name":"h","state":"stopped","reason":"switched off"},` +
 		`{"name":"browser","state":"ready"}]`),
 })
 
@@ -428,7 +458,7 @@ func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 	for _, want := range []string{
 		"WRONG  socket: " + host.Socket + " has mode 0666, not 0600\n       -> run \"vant down\" and \"vant up\"\n",
 		"WRONG  vantd: " + bin + "/vantd has version 1.2.2, this command 1.2.3\n       -> install vant and vantd of one version\n",
-		"WRONG  configuration: /c/vant.yaml:3:1: unknown key \"plugin\"\n       -> mend that, see \"vant config check\", then \"vant config reload\"\n",
+		"WRONG  configuration: /c/vant.yaml:3:1: unknown key \"plugin\"\n       -> the host goes on by what it read before: mend that, see \"vant config check\", then \"vant config reload\"\n",
 		"WRONG  host: method_not_found: no method status\n",
 		"WRONG  versions: the host has 9.9.9, this command 1.2.3\n       -> run \"vant down\" and \"vant up\" with the newer one\n",
 		"WRONG  own folder: " + state + " may be written to by others (mode 0722)\n       -> run chmod 700 on it\n",
@@ -437,6 +467,12 @@ func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		"WRONG  plugin b: refused: not executable\n       -> ",
 		"/p/vant-plugin-b",
 		"WRONG  plugin c: backoff\n",
+		"WRONG  plugin d: failed: no key\n       -> mend the configuration, then \"vant config reload\"; see \"vant plugin logs d\"\n",
+		"WRONG  plugin e: ready 1.0.0: the new one did not start\n       -> the one before it serves on; see \"vant plugin logs e\"\n",
+		"WRONG  plugin f: starting: it crashed\n       -> it is being started; see \"vant plugin logs f\"\n",
+		"ok     plugin g: starting\n",
+		"ok     plugin h: stopped: switched off\n",
+		"ok     plugin folder: /p (not there)\n",
 		"WRONG  chromium: not installed, and the plugin browser needs it\n       -> install it",
 	} {
 		if !strings.Contains(got.stdout, want) {
@@ -455,6 +491,20 @@ func TestDoctorSeesWhichProgramServes(t *testing.T) {
 	}
 	if !regexp.MustCompile(`(?m)^ok     host: answers at \S+, process \d+, ` + regexp.QuoteMeta(self) + `\nok `).MatchString(got.stdout) {
 		t.Errorf("status %d:\n%s", got.status, got.stdout)
+	}
+}
+
+func TestDoctorWithoutAHostSaysThatTheConfigurationKeepsItFromStarting(t *testing.T) {
+	_, _, env := doctor(t)
+	env = append(env, "FAKE_CONFIG=/c/vant.yaml:1:1: one\n/c/vant.yaml:2:1: two")
+	got := run{args: []string{"doctor"}, socket: filepath.Join(tempDir(t), "s"), env: env}.do(t)
+	for _, want := range []string{
+		"WRONG  configuration: /c/vant.yaml:1:1: one\nWRONG  configuration: /c/vant.yaml:2:1: two\n       -> mend that, see \"vant config check\", then run \"vant up\"\n",
+		"       -> mend the configuration, then run \"vant up\"\n",
+	} {
+		if got.status != 1 || !strings.Contains(got.stdout, want) {
+			t.Errorf("status %d, %q is missing in\n%s", got.status, want, got.stdout)
+		}
 	}
 }
 
@@ -501,6 +551,7 @@ func TestVersion(t *testing.T) {
 	if got.status != 0 || !strings.HasPrefix(got.stdout, "vant 1.2.3") || !strings.Contains(got.stdout, "protocol 1, go1.") {
 		t.Errorf("status %d: %s", got.status, got.stdout)
 	}
+	check(t, got, run{args: []string{"--version"}}.do(t))
 	got = run{args: []string{"version", "--json"}}.do(t)
 	if !strings.Contains(got.stdout, `"vant":"1.2.3"`) {
 		t.Errorf("status %d: %s", got.status, got.stdout)

@@ -200,7 +200,7 @@ func (r *Router) await(ctx context.Context, c *call) *envelope.Error {
 		c.entry = c.table.entries[c.method]
 	}
 	if c.entry == nil {
-		return envelope.ErrMethodNotFound(c.method, nearest(c.method, c.table.names))
+		return r.missing(c.table, c.method)
 	}
 	c.method = c.entry.Name
 	return nil

@@ -66,7 +66,7 @@ func (r *Router) describe(_ context.Context, c *call) ([]byte, error) {
 	}
 	e := c.table.entries[name]
 	if e == nil {
-		missing := envelope.ErrMethodNotFound(name, nearest(name, c.table.names))
+		missing := r.missing(c.table, name)
 		missing.Code = envelope.NotFound // describe itself does exist
 		return nil, missing
 	}

@@ -5,10 +5,44 @@ import (
 	"strings"
 
 	"github.com/vant-run/vant/host/internal/method"
+	"github.com/vant-run/vant/host/internal/supervise"
 	"github.com/vant-run/vant/internal/wire"
+	"github.com/vant-run/vant/proto/envelope"
 )
 
 const maxNear = 3
+
+// missing answers for a method that a table does not have. Where it would be of
+// a plugin that does not serve, that is told: the name may well be right.
+func (r *Router) missing(t *table, name string) *envelope.Error {
+	failed := envelope.ErrMethodNotFound(name, nearest(name, t.names))
+	if down := r.down(name); down != nil {
+		failed.Message += "; " + down.Error() + `: see "vant plugin list --all"`
+	}
+	return failed
+}
+
+// down gives the plugin of a method's namespace when there is one and nothing
+// serves under its name.
+func (r *Router) down(name string) (down *supervise.UnavailableError) {
+	space, _, dotted := strings.Cut(name, ".")
+	if !dotted || space == "" {
+		return nil
+	}
+	for _, s := range r.opt.Plugins.List(true) {
+		if strings.ReplaceAll(s.Name, "-", "_") != space {
+			continue
+		}
+		switch s.State {
+		case supervise.Ready, supervise.Starting, supervise.Draining:
+			return nil
+		}
+		if down == nil {
+			down = &supervise.UnavailableError{Plugin: s.Name, State: s.State}
+		}
+	}
+	return down
+}
 
 // nearest gives up to three of the sorted names that are probably meant by
 // name, the likeliest first.

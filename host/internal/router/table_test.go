@@ -212,6 +212,46 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestMissingMethodNamesItsPluginThatDoesNotServe(t *testing.T) {
+	opt := options()
+	plugins := newFakeSupervisor()
+	plugins.rows = append(plugins.rows,
+		supervise.Status{Name: "bad-config", State: supervise.Failed},
+		supervise.Status{Name: "loop", State: supervise.Backoff},
+		supervise.Status{Name: "off", State: supervise.Stopped},
+		supervise.Status{Name: "twice", State: supervise.Ready},
+		supervise.Status{Name: "twice", State: supervise.Refused},
+	)
+	opt.Plugins = plugins
+	r := New(opt)
+	r.set([]source{demo(t), gone(t)})
+	for name, want := range map[string]string{
+		"mean.trick":   `; plugin mean is refused: see "vant plugin list --all"`,
+		"bad_config.a": `; plugin bad-config is failed: see "vant plugin list --all"`,
+		"loop.a.b":     `; plugin loop is in backoff: see "vant plugin list --all"`,
+		"off.a":        `; plugin off is stopped: see "vant plugin list --all"`,
+		"gone.aks":     `; near: gone.ask; plugin gone is quarantined: see "vant plugin list --all"`,
+		"twice.a":      "",
+		"demo.zzzzzz":  "",
+		"other.a":      "",
+		"mean":         "",
+		".a":           "",
+	} {
+		_, failed := r.Call(t.Context(), Call{Method: name})
+		if failed == nil || failed.Code != envelope.MethodNotFound || failed.Message != "no method "+wire.Quote(name)+want {
+			t.Errorf("%s: %v", name, failed)
+		}
+		params, err := json.Marshal(map[string]string{"name": name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, failed = r.Call(t.Context(), Call{Method: "describe", Params: params})
+		if failed == nil || failed.Code != envelope.NotFound || !strings.HasSuffix(failed.Message, want) {
+			t.Errorf("describe %s: %v", name, failed)
+		}
+	}
+}
+
 func TestNumbersOfParameters(t *testing.T) {
 	for raw, want := range map[string]uint64{
 		"0": 0, "-0": 0, "7": 7, "7.0": 7, "7e0": 7, "70e-1": 7, "-5": 0, "-1e999": 0,

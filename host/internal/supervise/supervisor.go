@@ -99,7 +99,11 @@ type UnavailableError struct {
 }
 
 func (e *UnavailableError) Error() string {
-	s := "plugin " + e.Plugin + " is " + string(e.State)
+	state := string(e.State)
+	if e.State == Backoff {
+		state = "in backoff" // the one name that is no adjective
+	}
+	s := "plugin " + e.Plugin + " is " + state
 	if e.Reason != "" {
 		s += ": " + e.Reason
 	}

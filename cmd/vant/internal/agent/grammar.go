@@ -96,9 +96,9 @@ var commands = [...]Command{
 		Name: "call", Args: "METHOD [JSON]", min: 1, max: 2, Short: "Call any method",
 		Long: "Call any method with an object of parameters: JSON, \"-\" for standard input,\n" +
 			"or @FILE; {} when it is left out. A method's name works as a command too.",
-		Example: "  vant agent call page.inspect '{\"kind\":\"metadata\"}'\n" +
+		Example: "  vant agent call net.fetch '{\"url\":\"https://example.com\"}'\n" +
 			"  vant agent call net.fetch @request.json\n" +
-			"  vant agent page.inspect '{\"kind\":\"text\"}'\n" +
+			"  vant agent net.fetch '{\"url\":\"https://example.com\"}'\n" +
 			"  vant agent describe",
 		build: (*builder).call,
 	},

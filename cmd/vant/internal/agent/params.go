@@ -151,15 +151,18 @@ func bounded(r io.Reader, what string) ([]byte, error) {
 	return raw, nil
 }
 
+// oneObject fits every method.
+const oneObject = "parameters are one object, such as '{}' or '{\"name\":\"value\"}'"
+
 // checkObject says whether raw is one JSON object. No message shows what it
 // is: it may hold a secret.
 func checkObject(raw []byte) error {
 	trimmed := bytes.TrimLeft(raw, " \t\r\n")
 	if !json.Valid(raw) {
-		return errors.New("the JSON is not valid: parameters are one object such as '{\"tab_id\":1}'")
+		return errors.New("the JSON is not valid: " + oneObject)
 	}
 	if trimmed[0] != '{' {
-		return errors.New("the JSON is no object: parameters are one object such as '{\"tab_id\":1}'")
+		return errors.New("the JSON is no object: " + oneObject)
 	}
 	return nil
 }

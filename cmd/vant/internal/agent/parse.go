@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/vant-run/vant/internal/wire"
 )
 
 // Options are the flags that every command knows.
@@ -183,37 +185,12 @@ func unknown(name string) error {
 		Message: "unknown command " + strconv.Quote(name),
 		Hint:    "see \"vant agent --help\"; a method's name has a dot in it, and \"vant agent call METHOD\" calls any",
 	}
-	best := 3 // from this distance on a name is no misspelling
+	known := []string{"describe"}
 	for _, c := range commands {
-		if d := distance(name, c.Name); d < best && d < len(c.Name) {
-			best, e.Hint = d, "did you mean \"vant agent "+c.Name+"\"?"
-		}
+		known = append(known, c.Name)
+	}
+	if near := wire.Nearest(name, known); near != "" {
+		e.Hint = "did you mean \"vant agent " + near + "\"?"
 	}
 	return e
-}
-
-// distance is the number of letters to change, add or drop between two words;
-// long words are not compared.
-func distance(a, b string) int {
-	if len(a) > 32 || len(b) > 32 {
-		return 32
-	}
-	var row [33]int
-	for j := range len(b) + 1 {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			above := row[j+1]
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			row[j+1] = min(cost, above+1, row[j]+1)
-			diagonal = above
-		}
-	}
-	return row[len(b)]
 }

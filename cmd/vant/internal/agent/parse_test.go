@@ -60,16 +60,33 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"tabs", "tabs", 0}, {"tabz", "tabs", 1}, {"tab", "tabs", 1}, {"tabs", "tab", 1},
-		{"", "js", 2}, {"snapshto", "snapshot", 2}, {strings.Repeat("x", 40), "js", 32},
+func TestUnknownCommandSuggestsNearOnesOnly(t *testing.T) {
+	for name, want := range map[string]string{
+		"snapshto": "snapshot", "tab": "tabs", "statsu": "status", "Status": "status", "fetchh": "fetch", "descibe": "describe", "snap": "snapshot",
+		"nope": "", "oepn": "open", "x": "", "up": "", "list": "", "plugins": "", "down": "", "run": "",
 	} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
+		_, err := Parse([]string{name}, Input{})
+		var wrong *UsageError
+		if !errors.As(err, &wrong) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got := ""
+		if rest, ok := strings.CutPrefix(wrong.Hint, `did you mean "vant agent `); ok {
+			got = strings.TrimSuffix(rest, `"?`)
+		}
+		if got != want {
+			t.Errorf("%s: suggests %q, want %q", name, got, want)
+		}
+	}
+}
+
+// What a hint shows must suit every method.
+func TestHintsOnWrongJSONNameNoParameterOfOneMethod(t *testing.T) {
+	for _, args := range [][]string{{"net.fetch", "{"}, {"net.fetch", "[]"}, {"page.text", "1"}, {"call", "a.b", "x"}, {"fetch", "u", "7"}} {
+		_, err := Parse(args, Input{})
+		var wrong *UsageError
+		if !errors.As(err, &wrong) || strings.Contains(wrong.Message, "tab_id") || !strings.Contains(wrong.Message, "one object") {
+			t.Errorf("%q: %v", args, err)
 		}
 	}
 }

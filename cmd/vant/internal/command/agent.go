@@ -28,12 +28,13 @@ func (a *app) agent() *cobra.Command {
 		Short: "Call the host's methods",
 		Long: "Call the host's methods. The result alone is printed: a text as it is, all else\n" +
 			"as JSON. Flags stand before the first argument of a command; what follows is\n" +
-			"taken as it is. A method's name works as a command: see \"vant agent describe\".\n\n" +
+			"taken as it is. A method's name works as a command: see \"vant agent describe\".\n" +
+			"Commands for tabs and pages need the plugin browser.\n\n" +
 			"Exit status: 0 for success, 1 for a failure, 2 for wrong usage. An interaction\n" +
 			"that does not come about ({\"ok\":false}) is a result: --strict makes it 1.",
-		Example: "  vant agent tabs\n  vant agent open https://example.com 1\n  vant agent snapshot 1\n" +
-			"  vant agent fill @e2_7 'hello world' 1\n  vant agent page.inspect '{\"kind\":\"text\"}'\n" +
-			"  vant agent --json js 'document.title'",
+		Example: "  vant agent status\n  vant agent describe\n  vant agent fetch https://example.com\n" +
+			"  vant agent net.fetch '{\"url\":\"https://example.com\",\"max_bytes\":2000}'\n" +
+			"  vant agent --json version\n  vant agent watch",
 		DisableFlagParsing: true,
 		RunE:               run,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {

@@ -6,10 +6,11 @@ func (a *app) completion() *cobra.Command {
 	return &cobra.Command{
 		Use: "completion bash|zsh|fish", Short: "Print a shell's completion script",
 		Long: "Print the script that completes vant's commands in a shell, and names of methods\n" +
-			"and plugins while a host runs.",
+			"and plugins while a host runs. In bash it needs the package bash-completion. zsh\n" +
+			"reads it when \"fpath+=(~/.zfunc)\" stands in ~/.zshrc, before compinit runs.",
 		Example: "  source <(vant completion bash)\n" +
-			"  vant completion zsh > \"${fpath[1]}/_vant\"\n" +
-			"  vant completion fish > ~/.config/fish/completions/vant.fish",
+			"  mkdir -p ~/.zfunc && vant completion zsh > ~/.zfunc/_vant\n" +
+			"  mkdir -p ~/.config/fish/completions && vant completion fish > ~/.config/fish/completions/vant.fish",
 		Args:                  cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs:             []string{"bash", "zsh", "fish"},
 		DisableFlagsInUseLine: true,

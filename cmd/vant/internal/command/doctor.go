@@ -81,22 +81,37 @@ func (a *app) examine(ctx context.Context) []finding {
 	if err != nil {
 		return []finding{{Check: "socket", Detail: err.Error(), Advice: "choose another path with --socket or $VANT_SOCKET"}}
 	}
+	version, noHost := hostVersion(ctx, c)
+	pid, noStatus := 0, noHost
+	if noHost == nil {
+		pid, noStatus = hostPid(ctx, c)
+	}
+	var running hostproc.Process
+	if noStatus == nil {
+		running = hostproc.Look(pid)
+	}
 	found := []finding{checkFolder(c.Socket()), checkSocket(c.Socket())}
+	mended := "run \"vant up\""
 	vantd, err := hostproc.Find()
 	if err != nil {
 		found = append(found, finding{Check: "vantd", Detail: err.Error(), Advice: "install vantd beside vant"})
 	} else {
 		found = append(found, checkHostBinary(ctx, vantd))
-		found = append(found, a.checkConfig(ctx, vantd)...)
+		config, valid := judgeConfig(ctx, vantd, running.Config, noHost == nil)
+		found = append(found, config...)
+		if !valid {
+			mended = "mend the configuration, then " + mended
+		}
 	}
-	dirs := a.pluginDirs(vantd)
+	var rows []row
+	var plugins []finding
+	if noHost == nil {
+		rows, plugins = checkPlugins(ctx, c)
+	}
+	dirs := a.pluginDirs(vantd, running, rows)
 	offline := slices.Concat(a.checkOwnFolders(), checkDirs(dirs))
-	var version struct {
-		Vant     string `json:"vant"`
-		Protocol int    `json:"protocol"`
-	}
-	if err := c.Call(ctx, "version", nil, &version); err != nil {
-		f := finding{Check: "host", Detail: agent.Explain(err), Advice: "run \"vant up\""}
+	if err := noHost; err != nil {
+		f := finding{Check: "host", Detail: agent.Explain(err), Advice: mended}
 		if !errors.Is(err, client.ErrNoHost) {
 			f.Advice = "look into the host's log, or stop it and run \"vant up\""
 		}
@@ -106,10 +121,8 @@ func (a *app) examine(ctx context.Context) []finding {
 		found = append(append(found, f), offline...)
 		return append(found, checkChromium(ctx, a.Getenv("PATH"), usesBrowser(dirs, nil)))
 	}
-	found = append(found, checkServer(ctx, c, vantd), checkVersion(version.Vant))
-	found = append(found, offline...)
-	rows, plugins := checkPlugins(ctx, c)
-	found = append(found, plugins...)
+	found = append(found, checkServer(c.Socket(), pid, noStatus, running, vantd), checkVersion(version))
+	found = slices.Concat(found, offline, plugins)
 	return append(found, checkChromium(ctx, a.Getenv("PATH"), usesBrowser(dirs, rows)))
 }
 
@@ -167,7 +180,7 @@ func owned(info fs.FileInfo, uid int) bool {
 // "vant up".
 func checkHostBinary(ctx context.Context, path string) finding {
 	f := finding{Check: "vantd", OK: true, Detail: path}
-	out, err := outputOf(ctx, path, "version")
+	out, err := outputOf(ctx, toolBound, path, "version")
 	fields := strings.Fields(out)
 	switch {
 	case err != nil || len(fields) < 2 || fields[0] != "vantd":
@@ -185,8 +198,8 @@ func checkHostBinary(ctx context.Context, path string) finding {
 
 // outputOf runs a program and gives what it prints, both streams together. A
 // failure's error is the first line of that.
-func outputOf(ctx context.Context, name string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, toolBound)
+func outputOf(ctx context.Context, bound time.Duration, name string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = time.Second // what it started may hold its output
@@ -196,7 +209,7 @@ func outputOf(ctx context.Context, name string, args ...string) (string, error) 
 		return text, nil
 	}
 	if ctx.Err() != nil {
-		return text, fmt.Errorf("%s did not end within %v", name, toolBound)
+		return text, fmt.Errorf("%s did not end within %v", name, bound)
 	}
 	if first, _, _ := strings.Cut(text, "\n"); first != "" {
 		err = errors.New(first)
@@ -204,37 +217,48 @@ func outputOf(ctx context.Context, name string, args ...string) (string, error) 
 	return text, err
 }
 
-// checkConfig has vantd check the configuration that it would read.
-func (a *app) checkConfig(ctx context.Context, vantd string) []finding {
-	out, err := outputOf(ctx, vantd, "check", "--config-only")
+// judgeConfig has vantd check the configuration that the host reads, or would
+// read: one that is not valid keeps a host from starting, and one that runs goes
+// on by what it has read before.
+func judgeConfig(ctx context.Context, vantd, file string, running bool) (found []finding, valid bool) {
+	out, err := checkConfig(ctx, vantd, file)
 	if err != nil {
-		return []finding{{Check: "configuration", Detail: strings.TrimPrefix(err.Error(), "vantd check: "),
-			Advice: "mend that, see \"vant config check\", then \"vant config reload\""}}
+		for line := range strings.Lines(err.Error()) {
+			found = append(found, finding{Check: "configuration", Detail: strings.TrimSpace(line)})
+		}
+		see := "\"vant config check\""
+		if file != "" {
+			see = "\"vant config check --config " + file + "\""
+		}
+		last := &found[len(found)-1]
+		last.Advice = "mend that, see " + see + ", then run \"vant up\""
+		if running {
+			last.Advice = "the host goes on by what it read before: mend that, see " + see + ", then \"vant config reload\""
+		}
+		return found, false
 	}
 	first, rest, _ := strings.Cut(out, "\n")
-	found := []finding{{Check: "configuration", OK: true, Detail: first}}
+	found = []finding{{Check: "configuration", OK: true, Detail: first}}
 	for line := range strings.Lines(rest) {
 		found = append(found, finding{Check: "configuration", OK: true, Detail: strings.TrimSpace(line),
 			Advice: "install the plugin, or take its name out of the configuration"})
 	}
-	return found
+	return found, true
 }
 
 // checkServer says which process has the socket.
-func checkServer(ctx context.Context, c *client.Client, vantd string) finding {
-	f := finding{Check: "host", OK: true, Detail: "answers at " + c.Socket()}
-	var status struct{ Pid int }
-	if err := c.Call(ctx, "status", nil, &status); err != nil {
+func checkServer(socket string, pid int, err error, running hostproc.Process, vantd string) finding {
+	f := finding{Check: "host", OK: true, Detail: "answers at " + socket}
+	if err != nil {
 		f.OK, f.Detail, f.Advice = false, agent.Explain(err), "look into the host's log, or stop it and run \"vant up\""
 		return f
 	}
-	f.Detail += fmt.Sprintf(", process %d", status.Pid)
-	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", status.Pid))
-	if err != nil {
+	f.Detail += fmt.Sprintf(", process %d", pid)
+	if running.Program == "" {
 		return f // no such folder here, or another user's
 	}
-	f.Detail += ", " + program
-	if real, err := filepath.EvalSymlinks(vantd); err == nil && real != program {
+	f.Detail += ", " + running.Program
+	if real, err := filepath.EvalSymlinks(vantd); err == nil && real != running.Program {
 		f.Advice = "\"vant up\" would start " + vantd + "; for that one run \"vant down\" and \"vant up\""
 	}
 	return f
@@ -284,16 +308,19 @@ func (a *app) checkOwnFolders() []finding {
 	return found
 }
 
-// checkDirs judges the plugin folders that this environment names. A folder
-// that is not there is no fault.
-func checkDirs(dirs []string) []finding {
+// pluginFolder is a folder with plugins, and whose it is.
+type pluginFolder struct{ path, of string }
+
+// checkDirs judges the plugin folders. One that is not there is no fault.
+func checkDirs(dirs []pluginFolder) []finding {
 	var found []finding
-	for _, dir := range dirs {
-		f := finding{Check: "plugin folder", OK: true, Detail: dir}
+	for _, d := range dirs {
+		dir := d.path
+		f := finding{Check: "plugin folder", OK: true, Detail: dir + d.of}
 		info, err := os.Stat(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			f.Detail += " (not there)"
+			f.Detail = dir + " (not there)"
 		case err != nil:
 			f.OK, f.Detail, f.Advice = false, err.Error(), "make it readable for you"
 		case !info.IsDir():
@@ -316,26 +343,49 @@ func ownGroup(info fs.FileInfo) bool {
 	return ok && stat.Gid == stat.Uid
 }
 
-// pluginDirs gives the folders where the host looks when its configuration
-// names none.
-func (a *app) pluginDirs(vantd string) []string {
-	if path := a.Getenv("VANT_PLUGIN_PATH"); path != "" {
-		return filepath.SplitList(path)
+// pluginDirs gives the folders where the host looks: those of what it has found,
+// then those that its environment and its program's place make, which hold unless
+// its configuration names others. Without a host they are those of vantd.
+func (a *app) pluginDirs(vantd string, running hostproc.Process, rows []row) []pluginFolder {
+	var dirs []pluginFolder
+	add := func(path, of string) {
+		if path != "" && !slices.ContainsFunc(dirs, func(d pluginFolder) bool { return d.path == path }) {
+			dirs = append(dirs, pluginFolder{path, of})
+		}
 	}
-	data := a.Getenv("XDG_DATA_HOME")
+	for _, r := range rows {
+		if filepath.IsAbs(r.File) { // else it is a plugin that was attached
+			add(filepath.Dir(r.File), ", in use by the host")
+		}
+	}
+	getenv := a.Getenv
+	if running.Known() {
+		getenv = running.Getenv
+	}
+	if path := getenv("VANT_PLUGIN_PATH"); path != "" {
+		for _, dir := range filepath.SplitList(path) {
+			add(dir, "")
+		}
+		return dirs
+	}
+	data := getenv("XDG_DATA_HOME")
 	if !filepath.IsAbs(data) {
 		if home, err := os.UserHomeDir(); err == nil {
 			data = filepath.Join(home, ".local", "share")
 		}
 	}
-	var dirs []string
 	if data != "" {
-		dirs = append(dirs, filepath.Join(data, "vant", "plugins"))
+		add(filepath.Join(data, "vant", "plugins"), "")
 	}
-	dirs = append(dirs, "/usr/local/lib/vant/plugins")
-	if real, err := filepath.EvalSymlinks(vantd); err == nil {
-		bin := filepath.Dir(real)
-		dirs = append(dirs, filepath.Join(bin, "plugins"), filepath.Join(bin, "..", "lib", "vant", "plugins"))
+	add("/usr/local/lib/vant/plugins", "")
+	program := running.Program
+	if program == "" {
+		program, _ = filepath.EvalSymlinks(vantd) // "" when there is none
+	}
+	if program != "" {
+		bin := filepath.Dir(program)
+		add(filepath.Join(bin, "plugins"), ", beside "+program)
+		add(filepath.Join(bin, "..", "lib", "vant", "plugins"), ", near "+program)
 	}
 	return dirs
 }
@@ -360,10 +410,20 @@ func checkPlugins(ctx context.Context, c *client.Client) (rows []row, found []fi
 		switch r.State {
 		case "refused":
 			f.OK, f.Advice = false, "put that right in "+r.File+": the host then takes it by itself"
-		case "failed", "quarantined":
+		case "failed":
+			f.OK, f.Advice = false, "mend the configuration, then \"vant config reload\"; see \"vant plugin logs "+name+"\""
+		case "quarantined":
 			f.OK, f.Advice = false, "see \"vant plugin logs "+name+"\", then \"vant plugin reset "+name+"\""
 		case "backoff":
 			f.OK, f.Advice = false, "it is started again by itself; see \"vant plugin logs "+name+"\""
+		case "ready":
+			if r.Reason != "" { // what should run instead does not
+				f.OK, f.Advice = false, "the one before it serves on; see \"vant plugin logs "+name+"\""
+			}
+		case "starting":
+			if r.Reason != "" {
+				f.OK, f.Advice = false, "it is being started; see \"vant plugin logs "+name+"\""
+			}
 		}
 		found = append(found, f)
 	}
@@ -371,10 +431,10 @@ func checkPlugins(ctx context.Context, c *client.Client) (rows []row, found []fi
 }
 
 // usesBrowser says whether there is a plugin that needs Chromium.
-func usesBrowser(dirs []string, rows []row) bool {
+func usesBrowser(dirs []pluginFolder, rows []row) bool {
 	return slices.ContainsFunc(rows, func(r row) bool { return r.Name == "browser" }) ||
-		slices.ContainsFunc(dirs, func(dir string) bool {
-			_, err := os.Stat(filepath.Join(dir, "vant-plugin-browser"))
+		slices.ContainsFunc(dirs, func(dir pluginFolder) bool {
+			_, err := os.Stat(filepath.Join(dir.path, "vant-plugin-browser"))
 			return err == nil
 		})
 }
@@ -394,7 +454,7 @@ func checkChromium(ctx context.Context, path string, needed bool) finding {
 		if file == "" {
 			continue
 		}
-		out, err := outputOf(ctx, file, "--version")
+		out, err := outputOf(ctx, toolBound, file, "--version")
 		if err != nil {
 			f.OK, f.Detail, f.Advice = !needed, file+" does not run: "+err.Error(), "install it anew"
 			return f

@@ -76,6 +76,9 @@ func (a *app) logs(ctx context.Context, name string, follow bool) error {
 			}
 		}
 		if !follow && len(p.Lines) < logPage {
+			if after == 0 && !a.json {
+				a.say("vant plugin logs: " + output.OneLine(name) + " has logged nothing yet")
+			}
 			return nil
 		}
 	}

@@ -16,7 +16,7 @@ import (
 func (a *app) plugin() *cobra.Command {
 	top := group(&cobra.Command{
 		Use: "plugin", Aliases: []string{"plugins"}, Short: "Look after the host's plugins",
-		Example: "  vant plugin list --all\n  vant plugin logs -f browser",
+		Example: "  vant plugin list --all\n  vant plugin logs -f net",
 	})
 	var all, now, follow bool
 	list := &cobra.Command{
@@ -36,7 +36,7 @@ func (a *app) plugin() *cobra.Command {
 		Use: "restart NAME", Short: "Start a new generation of a plugin", Args: cobra.ExactArgs(1),
 		Long: "Start a new generation of a plugin, send new calls to it when it serves, and let\n" +
 			"the old one finish what it has. No call fails.",
-		Example:           "  vant plugin restart browser\n  vant plugin restart browser --now",
+		Example:           "  vant plugin restart net\n  vant plugin restart net --now",
 		ValidArgsFunction: a.pluginNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			params := object{"name": args[0]}
@@ -57,7 +57,7 @@ func (a *app) plugin() *cobra.Command {
 	restart.Flags().BoolVar(&now, "now", false, "do not wait for calls that the old generation has")
 	logs := &cobra.Command{
 		Use: "logs NAME", Short: "Print a plugin's log lines", Args: cobra.ExactArgs(1),
-		Example:           "  vant plugin logs browser\n  vant plugin logs -f browser",
+		Example:           "  vant plugin logs net\n  vant plugin logs -f net",
 		ValidArgsFunction: a.pluginNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.logs(cmd.Context(), args[0], follow)
@@ -66,14 +66,14 @@ func (a *app) plugin() *cobra.Command {
 	logs.Flags().BoolVarP(&follow, "follow", "f", false, "go on with each line as it comes, until interrupted")
 	top.AddCommand(
 		list,
-		a.onPlugin("info", "plugins.info", "Show all that the host knows of a plugin", a.fields),
+		a.onPlugin("info", "plugins.info", "Show all that the host knows of a plugin", a.pluginInfo),
 		restart,
 		a.onPlugin("reset", "plugins.reset", "Start a plugin again that failed or is in quarantine", a.done("is reset: its failures are forgotten")),
 		logs,
 		a.onHost("rescan", "plugins.rescan", "Look at the plugin folders now",
 			"Look at the plugin folders now, and wait until what is new there serves or has\n"+
-				"failed. The host looks by itself when something changes; this is to see what came\n"+
-				"of it.", a.rescanned),
+				"failed. The host looks by itself when something changes: what it has found before\n"+
+				"is waited for too, but not named. \"vant plugin list\" shows what runs.", a.rescanned),
 		a.onHost("lock", "plugins.lock", "Pin what the plugin folders hold, by writing plugins.lock",
 			"Write plugins.lock with the checksums of what the plugin folders hold now, except\n"+
 				"what is switched off. With \"plugins.verify: strict\" the host starts nothing else:\n"+
@@ -116,7 +116,7 @@ func (a *app) onHost(name, method, short, long string, print func(json.RawMessag
 func (a *app) onPlugin(name, method, short string, print func(json.RawMessage) error) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " NAME", Short: short, Args: cobra.ExactArgs(1),
-		Example:           "  vant plugin " + name + " browser",
+		Example:           "  vant plugin " + name + " net",
 		ValidArgsFunction: a.pluginNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.show(cmd.Context(), method, object{"name": args[0]}, print)

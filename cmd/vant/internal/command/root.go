@@ -98,16 +98,19 @@ func (a *app) say(text string) { _ = a.Stderr.Text(text) } // nowhere is left to
 func (a *app) root() *cobra.Command {
 	root := group(&cobra.Command{
 		Use:   "vant",
-		Short: "Local methods for agents: a browser, HTTP, and whatever plugins add",
+		Short: "Local methods for agents: HTTP, a browser, and whatever plugins add",
 		Long: "vant calls the methods of a host on this machine. The host, vantd, owns a Unix\n" +
 			"socket; each method lives in a plugin that it runs.",
-		Example: "  vant up\n  vant agent open https://example.com\n  vant agent snapshot\n  vant plugin list",
+		Example: "  vant up\n  vant agent status\n  vant agent fetch https://example.com\n  vant plugin list",
 	})
 	root.SetOut(a.Stdout.W)
 	root.SetErr(a.Stderr.W)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetUsageFunc(usage)
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "show the version of this command")
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.socket, "socket", "", "the host's `PATH` (default $VANT_SOCKET, else a name in $XDG_RUNTIME_DIR or /tmp)")
 	flags.DurationVar(&a.timeout, "timeout", 0, "bound for one call, such as 30s (default 5m10s)")
@@ -143,7 +146,7 @@ func (a *app) help(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]...",
 		Short:   "Show the help of a command",
-		Example: "  vant help agent js",
+		Example: "  vant help agent fetch",
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {

@@ -120,7 +120,7 @@ func (a *app) rescanned(raw json.RawMessage) error {
 		}
 	}
 	if b.Len() == 0 {
-		b.WriteString("nothing has changed\n")
+		b.WriteString("nothing has changed since the host last looked by itself; \"vant plugin list\" shows what runs\n")
 	}
 	for _, f := range r.Refused {
 		fmt.Fprintf(&b, "not running: %s\n", output.OneLine(f.File+": "+f.Reason))

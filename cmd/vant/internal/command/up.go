@@ -32,7 +32,7 @@ func (a *app) up() *cobra.Command {
 		Use: "up", Short: "Start the host in the background", Args: cobra.NoArgs,
 		Long: "Start the host in the background, wait until it serves and its plugins have had\n" +
 			"their first start, and print its socket. When a host runs already, only its\n" +
-			"socket is printed.",
+			"socket is printed; a configuration that it does not read is warned of.",
 		Example: "  vant up\n  vant up --config ./vant.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), wait)
@@ -50,15 +50,26 @@ func (a *app) start(ctx context.Context, config string) error {
 	if err != nil {
 		return fail(err)
 	}
+	if config != "" {
+		if config, err = filepath.Abs(config); err != nil {
+			return fail(err)
+		}
+	}
+	started := false
 	version, err := hostVersion(ctx, c)
 	if errors.Is(err, client.ErrNoHost) {
-		if err := a.launch(ctx, c.Socket(), config); err != nil {
+		if started, err = a.launch(ctx, c.Socket(), config); err != nil {
 			return err
 		}
 		version, err = hostVersion(ctx, c)
 	}
 	if err != nil {
 		return fail(err)
+	}
+	if config != "" && !started {
+		if err := a.unread(ctx, c, config); err != nil {
+			return err
+		}
 	}
 	if err := settled(ctx, c); err != nil {
 		return fail(err)
@@ -70,21 +81,42 @@ func (a *app) start(ctx context.Context, config string) error {
 	return fail(a.Stdout.Text(c.Socket()))
 }
 
-// launch starts vantd. Where another one is faster to take the socket, that
-// one is as good.
-func (a *app) launch(ctx context.Context, socket, config string) error {
+// unread warns of a configuration that the host that runs does not read. One
+// that no host could read is an error.
+func (a *app) unread(ctx context.Context, c *client.Client, config string) error {
 	vantd, err := hostproc.Find()
 	if err != nil {
 		return fail(err)
 	}
-	state, err := hostproc.StateDir(a.Getenv)
-	if err != nil {
+	if _, err := checkConfig(ctx, vantd, config); err != nil {
 		return fail(err)
 	}
-	if config != "" {
-		if config, err = filepath.Abs(config); err != nil {
-			return fail(err)
-		}
+	if pid, err := hostPid(ctx, c); err == nil && sameFile(hostproc.Look(pid).Config, config) {
+		return nil
+	}
+	a.say("vant up: warning: a host runs already and does not read " + config + ": run \"vant down\" first")
+	return nil
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
+// launch starts vantd, or says that it did not: where another one is faster to
+// take the socket, that one is as good.
+func (a *app) launch(ctx context.Context, socket, config string) (started bool, err error) {
+	vantd, err := hostproc.Find()
+	if err != nil {
+		return false, fail(err)
+	}
+	state, err := hostproc.StateDir(a.Getenv)
+	if err != nil {
+		return false, fail(err)
 	}
 	err = hostproc.Start(ctx, hostproc.Options{
 		Path: vantd, Socket: socket, Config: config, State: state, Env: os.Environ(),
@@ -94,11 +126,11 @@ func (a *app) launch(ctx context.Context, socket, config string) error {
 		other, dialErr := client.Dial(client.Options{Socket: socket, Timeout: probeTimeout, WaitForHost: raceWait})
 		if dialErr == nil {
 			if _, callErr := hostVersion(ctx, other); callErr == nil {
-				return nil
+				return false, nil
 			}
 		}
 	}
-	return fail(err)
+	return err == nil, fail(err)
 }
 
 func hostVersion(ctx context.Context, c *client.Client) (string, error) {

@@ -24,7 +24,7 @@ func usage(cmd *cobra.Command) error {
 		b.WriteString("\nCommands:\n")
 		for _, sub := range cmd.Commands() {
 			if sub.IsAvailableCommand() {
-				fmt.Fprintf(&b, "  %-*s  %s\n", cmd.NamePadding(), sub.Name(), sub.Short)
+				fmt.Fprintf(&b, "  %-*s  %s\n", sub.NamePadding(), sub.Name(), sub.Short)
 			}
 		}
 	}

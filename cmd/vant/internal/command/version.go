@@ -16,13 +16,16 @@ func (a *app) version() *cobra.Command {
 		Long:    "Show the version of this command. \"vant agent version\" shows the host's.",
 		Example: "  vant version\n  vant version --json",
 		RunE: func(*cobra.Command, []string) error {
-			version, commit := release.Version(), release.Commit()
 			if a.json {
 				return fail(a.Stdout.JSON(object{
-					"vant": version, "commit": commit, "go": runtime.Version(), "protocol": envelope.Version,
+					"vant": release.Version(), "commit": release.Commit(), "go": runtime.Version(), "protocol": envelope.Version,
 				}.raw()))
 			}
-			return fail(a.Stdout.Text(fmt.Sprintf("vant %s (%s), protocol %d, %s", version, commit, envelope.Version, runtime.Version())))
+			return fail(a.Stdout.Text(versionLine()))
 		},
 	}
+}
+
+func versionLine() string {
+	return fmt.Sprintf("vant %s (%s), protocol %d, %s", release.Version(), release.Commit(), envelope.Version, runtime.Version())
 }
