@@ -153,7 +153,7 @@ func TestManyEventsOfACallAreThereInOrderBeforeItsReply(t *testing.T) {
 	must(t, h.Call(within(t, soon), "faulty.emit", map[string]any{"type": "test.many", "count": n}, nil))
 	var after struct{ Latest uint64 }
 	must(t, h.Call(within(t, soon), "events.since", map[string]any{"after": before.Latest + n - 1}, &after))
-	if after.Latest != before.Latest+n {
+	if after.Latest < before.Latest+n { // the host may have had events of its own
 		t.Fatalf("%d events are there with the reply, want %d", after.Latest-before.Latest, n)
 	}
 	next := 0
