@@ -205,7 +205,7 @@ var (
 	// behind is the message of a plugin's internal_error that passes a failure
 	// on that only the host may answer with.
 	behind      = regexp.MustCompile(`^(plugin_unavailable|method_not_found): (.*)$`)
-	unavailable = regexp.MustCompile(`^plugin (\S+) is ([a-z]+)(: .*)?$`)
+	unavailable = regexp.MustCompile(`^plugin (\S+) is (?:in )?([a-z]+)(: .*)?$`)
 )
 
 // readReply says whether a reply is the wanted result, and else what failed.
@@ -231,6 +231,9 @@ func readReply(name string, reply, want []byte) (f failure, ok bool) {
 	case f.code == "plugin_unavailable" && m != nil:
 		f.plugin, f.state, f.lost = m[1], m[2], strings.Contains(m[3], "while the call ran")
 		f.message = ""
+	}
+	if d := r.Error.Data; d.Plugin != "" { // else it came through another plugin
+		f.plugin, f.state = d.Plugin, d.State
 	}
 	return f, false
 }

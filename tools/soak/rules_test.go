@@ -147,7 +147,7 @@ func TestRulesOfEvents(t *testing.T) {
 }
 
 func TestRepliesAreRead(t *testing.T) {
-	unavailable := `{"version":1,"id":"1","ok":false,"error":{"code":"plugin_unavailable","message":"plugin a is backoff: its process ended (killed) while the call ran","data":{"plugin":"a","state":"backoff","retry_after_ms":200}}}`
+	unavailable := `{"version":1,"id":"1","ok":false,"error":{"code":"plugin_unavailable","message":"plugin a is in backoff: its process ended (killed) while the call ran","data":{"plugin":"a","state":"backoff","retry_after_ms":200}}}`
 	for _, tt := range []struct {
 		name, reply, kind, want string
 		fails                   failure
@@ -173,8 +173,8 @@ func TestRepliesAreRead(t *testing.T) {
 		},
 		{
 			name:  "an internal error is not taken for another one",
-			reply: `{"version":1,"id":"1","ok":false,"error":{"code":"internal_error","message":"plugin_unavailable: plugin a is backoff"}}`,
-			fails: failure{code: "internal_error", message: "plugin_unavailable: plugin a is backoff"},
+			reply: `{"version":1,"id":"1","ok":false,"error":{"code":"internal_error","message":"plugin_unavailable: plugin a is in backoff"}}`,
+			fails: failure{code: "internal_error", message: "plugin_unavailable: plugin a is in backoff"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
