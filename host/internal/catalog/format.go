@@ -99,8 +99,13 @@ func judgeELF(f io.ReaderAt, head []byte, size int64, t target) *Refusal {
 	} else {
 		off, entry, count = uint64(order.Uint32(head[28:])), int(order.Uint16(head[42:])), int(order.Uint16(head[44:]))
 	}
-	if count == 0 || entry < 32 || class == elf.ELFCLASS64 && entry < 56 {
-		return refuse(CodeNotProgram, "is not a program: it has no segments to load")
+	want := 32
+	if class == elf.ELFCLASS64 {
+		want = 56
+	}
+	// The kernel takes nothing else, and neither do we set memory aside for it.
+	if count == 0 || entry != want || entry*count > maxSegmentTable {
+		return refuse(CodeNotProgram, "is not a program: it has no segments to load, or not as the kernel wants them")
 	}
 	end := segmentsEnd(f, order, class, off, entry, count)
 	if end > uint64(size) {
@@ -108,6 +113,9 @@ func judgeELF(f io.ReaderAt, head []byte, size int64, t target) *Refusal {
 	}
 	return nil
 }
+
+// maxSegmentTable is the kernel's own bound, in bytes.
+const maxSegmentTable = 64 << 10
 
 // segmentsEnd gives the least size the file must have to hold its segments.
 func segmentsEnd(f io.ReaderAt, order binary.ByteOrder, class elf.Class, off uint64, entry, count int) uint64 {

@@ -3,10 +3,12 @@ package catalog
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +109,28 @@ func TestJudgeFormatOnMacOS(t *testing.T) {
 			}
 			if got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// A header may promise a table of gigabytes.
+func TestAHugeSegmentTableCostsNoMemory(t *testing.T) {
+	for name, sizes := range map[string][2]uint16{"entries": {0xffff, 1}, "many": {56, 0xffff}, "both": {0xffff, 0xffff}, "odd": {57, 1}} {
+		t.Run(name, func(t *testing.T) {
+			file := elfFile(machines["amd64"].elf, 2, 10)
+			binary.LittleEndian.PutUint16(file[54:], sizes[0])
+			binary.LittleEndian.PutUint16(file[56:], sizes[1])
+			var r *Refusal
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			r = judgeFormat(bytes.NewReader(file), int64(len(file)), "/p", target{"linux", "amd64"})
+			runtime.ReadMemStats(&after)
+			if r == nil || r.Code != CodeNotProgram {
+				t.Errorf("it is judged %+v", r)
+			}
+			if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+				t.Errorf("%d bytes were set aside", n)
 			}
 		})
 	}
