@@ -47,6 +47,8 @@ type Plugin struct {
 	set    *method.Set // what it last described
 	setSHA string      // of the file that described it
 	before string      // checksum of what may be started again if the next start fails
+	// listed is the publication by which its methods are in the table.
+	listed uint64
 	// served: a generation has been ready.
 	served   bool
 	restarts uint64

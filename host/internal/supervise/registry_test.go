@@ -73,3 +73,29 @@ func TestMethodsChangedNamesBothSides(t *testing.T) {
 		}
 	}))
 }
+
+// Who reads of a plugin that is ready must find its methods.
+func TestAPluginIsReadyWhenItsMethodsAreInTheTable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hold := make(chan struct{})
+		w := newWorld(t, nil, func(o *Options) {
+			publish := o.Publish
+			o.Publish = func(list []Registered) {
+				if len(list) > 0 {
+					<-hold
+				}
+				publish(list)
+			}
+		})
+		w.apply(spec("a"))
+		if st := w.wantState("a", Starting); st.Pid == 0 {
+			t.Errorf("its process has not come up: %+v", st)
+		}
+		close(hold)
+		synctest.Wait()
+		w.wantState("a", Ready)
+		if _, ok := w.registered("a"); !ok {
+			t.Error("it is not in the table")
+		}
+	})
+}

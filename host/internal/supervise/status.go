@@ -190,6 +190,9 @@ func (p *Plugin) statusLocked(now time.Time) Status {
 		Errors:     p.stats.errors.Load(),
 		Restarts:   p.restarts,
 	}
+	if st.State == Ready && p.s.published < p.listed {
+		st.State = Starting // who reads of ready finds the methods
+	}
 	_, st.P50US, st.P99US = p.stats.latency.read()
 	if p.set != nil {
 		st.Version, st.Methods = p.set.Version, len(p.set.Methods)

@@ -53,6 +53,9 @@ func (m *machine) install(g *generation) (old *generation, again bool, lost *cla
 		p.live[g] = struct{}{}
 		p.limitRoom(g.spec, g.set)
 		old = p.current.Swap(g)
+		if old == nil {
+			p.listed = s.wanted + 1 // the one that this change asks for
+		}
 		p.setGate(Ready, "", time.Time{}, false)
 		p.state, p.reason, p.behind = Ready, "", m.wronged != ""
 		if p.behind {
