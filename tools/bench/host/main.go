@@ -31,8 +31,10 @@ func main() {
 	switch flag.Arg(0) {
 	case "bare-echo":
 		bareEcho(flag.Arg(1))
+		return
 	case "bare-plugin":
-		bareplugin.Serve()
+		bareplugin.Serve() // until it is told to end
+		return
 	}
 	b := &bench{}
 	defer b.close()

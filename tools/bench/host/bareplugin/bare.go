@@ -41,7 +41,7 @@ func (bare) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, c *grpc.ClientCo
 	}), nil
 }
 
-// Serve is the plugin's side; it does not return.
+// Serve is the plugin's side; it returns when the client has ended it.
 func Serve() {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: handshake,
