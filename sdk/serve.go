@@ -63,9 +63,10 @@ func run(p *Plugin, args []string) int {
 		log.Error("cannot listen", "error", err.Error())
 		return 1
 	}
-	// The host decides about Ctrl-C. Caught, not ignored: what is ignored stays
+	// The host decides about Ctrl-C, and a SIGTERM that comes when the end is done
+	// must not become another one. Caught, not ignored: what is ignored stays
 	// ignored in child processes. Nobody reads the channel.
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
 	s := newServer(p, log)
 	w := newWatch(os.Getppid(), os.Getppid, firstConnection)
 	err = serve(s, w.listen(l), w.run(s.life), func() error {

@@ -352,6 +352,22 @@ func TestASecondTermEndsAtOnce(t *testing.T) {
 	}
 }
 
+func TestATermThatComesLateChangesNothing(t *testing.T) {
+	p := startProcess(t)
+	p.configure()
+	for {
+		select {
+		case <-p.waited:
+			if code := p.end(); code != 0 {
+				t.Errorf("exit status %d: %v", code, p.err)
+			}
+			return
+		default:
+			_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended this moment
+		}
+	}
+}
+
 func TestInterruptIsLeftToTheHost(t *testing.T) {
 	p := startProcess(t)
 	p.configure()

@@ -88,13 +88,12 @@ func serve(o host.Options) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	// Who reads our log may go away; then a write fails and the host goes on.
-	broken := make(chan os.Signal, 1)
-	signal.Notify(broken, syscall.SIGPIPE)
-	defer signal.Stop(broken)
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
+	// Nobody reads this one, and it is never given back. A second signal, or one
+	// that comes when the stop is done, must not become the process's end; and
+	// when the reader of our log goes away, a write fails and the host goes on.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	go func() {
 		for {
 			select {

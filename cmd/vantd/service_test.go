@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -192,6 +193,50 @@ func TestStopDoesNotWaitForLongPolls(t *testing.T) {
 			h.Stop()
 			if strings.Contains(h.Log(), "[ERROR]") {
 				t.Errorf("the host's log:\n%s", h.Log())
+			}
+		})
+	}
+}
+
+// A second signal, or one that comes when all is done, must not end the process
+// instead of the stop.
+func TestSignalsDoNotCutAStopShort(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			ready, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ready.Close()
+			var log bytes.Buffer
+			cmd := exec.Command(built.vantd, "--ready-fd", "3")
+			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_RUNTIME_DIR=" + dir, "VANT_PLUGIN_PATH=" + dir}
+			cmd.ExtraFiles = []*os.File{w}
+			cmd.Stdout, cmd.Stderr = &log, &log
+			err = cmd.Start()
+			w.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said, err := io.ReadAll(ready); string(said) != "ready\n" {
+				t.Errorf("it said %q, %v", said, err)
+			}
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Error(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			for {
+				select {
+				case err := <-ended:
+					if err != nil {
+						t.Errorf("it ended with %v; its log:\n%s", err, log.String())
+					}
+					return
+				default:
+					_ = cmd.Process.Signal(sig) // it may have ended this moment
+				}
 			}
 		})
 	}
