@@ -127,21 +127,32 @@ func (c *Conn) Detach(id string, cause error) {
 	c.mu.Lock()
 	s := c.sessions[id]
 	delete(c.sessions, id)
-	var lost []*Pending
+	c.mu.Unlock()
+	if s != nil {
+		s.end(cause)
+		c.Interrupt(s, cause)
+	}
+}
+
+// Interrupt fails what waits for answers of a session, which goes on.
+func (c *Conn) Interrupt(s *Session, cause error) {
+	for _, p := range c.takePending(s) {
+		p.fail(cause)
+	}
+}
+
+// takePending takes a session's commands out of the table.
+func (c *Conn) takePending(s *Session) []*Pending {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []*Pending
 	for n, p := range c.pending {
 		if p.session == s {
-			lost = append(lost, p)
+			list = append(list, p)
 			delete(c.pending, n)
 		}
 	}
-	c.mu.Unlock()
-	if s == nil {
-		return
-	}
-	s.end(cause)
-	for _, p := range lost {
-		p.fail(cause)
-	}
+	return list
 }
 
 func (c *Conn) fail(err error) {
