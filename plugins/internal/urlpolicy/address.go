@@ -164,6 +164,9 @@ func parseHost(s string) (string, netip.Addr, *Rejected) {
 	if strings.IndexFunc(name, notInHost) >= 0 {
 		return bad("has characters that no host has")
 	}
+	if strings.HasPrefix(name, ".") || strings.Contains(name, "..") {
+		return bad("has an empty label") // with a dot more, a denied name would be another one
+	}
 	if !endsInNumber(name) {
 		return name, netip.Addr{}, nil
 	}

@@ -147,8 +147,6 @@ func (n *Navigation) guess(s string) (string, error) {
 		return "", no // a small number, not one of an address
 	case u.addr.IsValid(), name == "localhost", strings.HasSuffix(name, ".localhost"):
 		plain = true
-	case strings.HasPrefix(name, "."), strings.Contains(name, ".."):
-		return "", no
 	case !strings.Contains(name, ".") && !strings.Contains(authority, ":"):
 		return "", no
 	case !strings.Contains(name, "."), u.port == "80":
