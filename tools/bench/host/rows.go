@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/vant-run/vant/tools/internal/procfs"
 )
 
 // side is one of the things that take turns.
@@ -312,7 +314,7 @@ func (b *bench) memory(calls int) error {
 	if err := settle(pid); err != nil {
 		return err
 	}
-	idle, err := rss(pid)
+	idle, err := procfs.RSS(pid)
 	if err != nil {
 		return err
 	}
@@ -342,7 +344,7 @@ func (b *bench) memory(calls int) error {
 			return <-errs
 		}
 		done = upTo
-		now, err := rss(pid)
+		now, err := procfs.RSS(pid)
 		if err != nil {
 			return err
 		}
@@ -393,20 +395,6 @@ func settle(pid int) error {
 		last = now
 		return quiet
 	})
-}
-
-// rss is the process's resident memory in MiB.
-func rss(pid int) (float64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, ok := strings.Cut(string(b), "VmRSS:")
-	if !ok {
-		return 0, fmt.Errorf("process %d is gone", pid)
-	}
-	kb, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-	return kb / 1024, err
 }
 
 // cpu is the time that all the process's threads have run.
