@@ -30,7 +30,6 @@ const dom = (() => {
   const titleOf = get(Document, 'title');
   const activeElementOf = get(Document, 'activeElement');
   const labelledByOf = get(Element, 'ariaLabelledByElements');
-  const ownsOf = get(Element, 'ariaOwnsElements');
   const styleSheetsOf = get(Document, 'styleSheets');
   const adoptedStyleSheetsOf = get(Document, 'adoptedStyleSheets');
   const E = Element.prototype;
@@ -63,7 +62,15 @@ const dom = (() => {
   const html = (el) => el instanceof HTMLElement;
 
   const labelledBy = (el) => labelledByOf.call(el) || [];
-  const owns = (el) => ownsOf.call(el) || [];
+
+  // The elements that aria-owns adds to the children of an element.
+  function owns(el) {
+    const root = rootNode(el);
+    if (!queryOne[type(root)]) return [];
+    return attr(el, 'aria-owns').trim().split(/\s+/).filter(Boolean)
+      .map((id) => one(root, `#${CSS.escape(id)}`)).filter(Boolean);
+  }
+
   const sheets = (r) => r === document ?
     [...styleSheetsOf.call(r), ...adoptedStyleSheetsOf.call(r)] : [...r.styleSheets, ...r.adoptedStyleSheets];
 
