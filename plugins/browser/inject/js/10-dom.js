@@ -34,6 +34,7 @@ const dom = (() => {
   const adoptedStyleSheetsOf = get(Document, 'adoptedStyleSheets');
   const E = Element.prototype;
   const { getAttribute, hasAttribute, hasAttributes, matches, closest, checkVisibility, getBoundingClientRect } = E;
+  const allOf = Document.prototype.getElementsByTagName;
   const { getRootNode, contains: nodeContains } = Node.prototype;
   const { assignedNodes } = HTMLSlotElement.prototype;
   const queryOne = { 9: Document.prototype.querySelector, 11: DocumentFragment.prototype.querySelector, 1: E.querySelector };
@@ -86,7 +87,7 @@ const dom = (() => {
     anyClosed = true;
   }
 
-  const root = (el) => shadowRootOf.call(el) || (anyClosed ? closedRoots.get(el) : undefined) || null;
+  const shadow = (el) => shadowRootOf.call(el) || (anyClosed ? closedRoots.get(el) : undefined) || null;
 
   // The slot of a node below a host with a closed root, whose assignedSlot is
   // kept from us: the first slot of that name.
@@ -126,7 +127,7 @@ const dom = (() => {
         const nodes = assigned(node);
         if (nodes) return nodes;
       }
-      node = root(node) || node;
+      node = shadow(node) || node;
     }
     const list = [];
     for (let c = firstChild(node); c; c = nextSibling(c)) list.push(c);
@@ -147,13 +148,20 @@ const dom = (() => {
   function roots() {
     if (rootsFound) return rootsFound;
     rootsFound = [document];
-    for (let i = 0; i < rootsFound.length; i++) {
-      for (const el of many(rootsFound[i], '*')) {
-        const r = root(el);
-        if (r) rootsFound.push(r);
-      }
-    }
+    for (let i = 0; i < rootsFound.length; i++) rootsFound.push(...rootsBelow(rootsFound[i]));
     return rootsFound;
+  }
+
+  // The same, or the document alone when it has more elements than max.
+  const rootsWithin = (max) => (allOf.call(document, '*').length > max ? [document] : roots());
+
+  function rootsBelow(at) {
+    const found = [];
+    for (const el of many(at, '*')) {
+      const r = shadow(el);
+      if (r) found.push(r);
+    }
+    return found;
   }
 
   function selecting(selector, f) {
@@ -200,15 +208,17 @@ const dom = (() => {
   }
 
   const withVisibility = { visibilityProperty: true };
+  const boxed = (el) => checkVisibility.call(el);
   const contents = (el) => style(el).display === 'contents';
 
   // A box, or display:contents: what CSS renders. A child of something with
   // display:contents has a box exactly when it is rendered.
   function rendered(el) {
-    if (checkVisibility.call(el)) return true;
-    if (!contents(el)) return false;
-    const p = parent(el);
-    return !p || rendered(p);
+    for (let n = el; n; n = parent(n)) {
+      if (checkVisibility.call(n)) return true;
+      if (!contents(n)) return false;
+    }
+    return true;
   }
 
   // Rendered and neither visibility:hidden nor collapsed.
@@ -227,7 +237,23 @@ const dom = (() => {
   function visible(el) {
     if (checkVisibility.call(el, withVisibility)) return hasBox(el);
     if (tag(el) === 'area') return areaVisible(el);
-    return contents(el) && children(el).some((c) => type(c) === 1 ? visible(c) : type(c) === 3 && textVisible(c, el));
+    return contents(el) && contentsVisible(el);
+  }
+
+  const LOOK_MAX = 1000;
+
+  // Whether anything in an element without a box of its own can be seen. It
+  // looks at so many nodes and no more.
+  function contentsVisible(el) {
+    const stack = [el];
+    for (let looked = 0; stack.length && looked < LOOK_MAX; looked++) {
+      const n = stack.pop();
+      for (const c of children(n)) {
+        if (type(c) === 3 ? textVisible(c, n) : type(c) === 1 && checkVisibility.call(c, withVisibility) && hasBox(c)) return true;
+        if (type(c) === 1 && contents(c)) stack.push(c);
+      }
+    }
+    return false;
   }
 
   function textVisible(node, el) {
@@ -302,7 +328,7 @@ const dom = (() => {
   // The element with the focus, inside shadow roots too.
   function focused() {
     let el = activeElementOf.call(document);
-    for (let r; el && (r = root(el)) && r.activeElement; ) el = r.activeElement;
+    for (let r; el && (r = shadow(el)) && r.activeElement; ) el = r.activeElement;
     return el;
   }
 
@@ -311,8 +337,9 @@ const dom = (() => {
     // The same things of one node, safe from the names a form gives away.
     type, tag, attr, has, bare, is, up, text, html, connected, parentNode, firstChild, lastChild, nextSibling,
     previousSibling, firstElement, lastElement, nextElement, previousElement,
-    rootNode, labelledBy, owns, sheets, root, assigned, one, many,
-    rendered, shown, hasBox, inert, modal, labels, proxy, focused,
+    rootNode, labelledBy, owns, sheets, shadow, assigned, one, many,
+    rendered, shown, hasBox, boxed, contents, inert, modal, labels, proxy, focused,
+    roots, rootsWithin,
     documentElement: () => documentElementOf.call(document),
     body: () => bodyOf.call(document),
     title: () => titleOf.call(document),

@@ -168,7 +168,7 @@ const aria = (() => {
 
   // Focusable by what it is, not by whether it is on the page now.
   function focusable(el) {
-    if (is(el, ':disabled')) return false;
+    if (off(el)) return false;
     const t = tag(el);
     return hasTabIndex(el) || NATIVE_FOCUS.has(t) || (t === 'input' && el.type !== 'hidden') ||
       ((t === 'a' || t === 'area') && linked(el)) || editingHost(el);
@@ -334,10 +334,10 @@ const aria = (() => {
     const own = hostsOf(at);
     if (own === ALL || (own && is(el, own))) return true;
     // The sheets of a root also reach its host and what is slotted into it.
-    const r = dom.root(el);
+    const r = dom.shadow(el);
     if (r && hostsOf(r) === ALL) return true;
     const p = dom.parentNode(el);
-    const around = p && dom.type(p) === 1 && dom.root(p);
+    const around = p && dom.type(p) === 1 && dom.shadow(p);
     return !!around && hostsOf(around) === ALL;
   }
 
@@ -478,7 +478,7 @@ const aria = (() => {
 
   function content(el, at) {
     const pseudo = !at.hidden && generates(el);
-    if (!pseudo && dom.firstElement(el) === null && !dom.root(el) && tag(el) !== 'slot' && !has(el, 'aria-owns')) {
+    if (!pseudo && dom.firstElement(el) === null && !dom.shadow(el) && tag(el) !== 'slot' && !has(el, 'aria-owns')) {
       const text = dom.text(el);
       at.length += text.length;
       return text.length > 8 * NAME_MAX ? text.slice(0, 8 * NAME_MAX) : text;
@@ -590,7 +590,14 @@ const aria = (() => {
 
   // Disabled by itself, its fieldset, or aria-disabled here or above.
   function disabled(el) {
-    if (is(el, ':disabled')) return true;
+    return off(el) || ariaDisabled(el);
+  }
+
+  // What HTML knows to disable; custom elements may be form controls.
+  const CAN_BE_OFF = new Set(['button', 'input', 'select', 'textarea', 'option', 'optgroup', 'fieldset']);
+  const off = (el) => (CAN_BE_OFF.has(tag(el)) || tag(el).includes('-')) && is(el, ':disabled');
+
+  function ariaDisabled(el) {
     for (let n = el; n; n = dom.parent(n)) {
       if (dom.type(n) !== 1) continue;
       const value = attr(n, 'aria-disabled');
@@ -600,7 +607,8 @@ const aria = (() => {
     return false;
   }
 
-  const required = (el) => (html(el) && el.required === true && /^(input|select|textarea)$/.test(tag(el))) || attr(el, 'aria-required') === 'true';
+  const CAN_BE_REQUIRED = new Set(['input', 'select', 'textarea']);
+  const required = (el) => (CAN_BE_REQUIRED.has(tag(el)) && el.required === true) || attr(el, 'aria-required') === 'true';
 
   function readonly(el) {
     if (el instanceof HTMLInputElement || el instanceof HTMLTextAreaElement) {
@@ -610,10 +618,11 @@ const aria = (() => {
   }
 
   function level(el, r) {
-    const given = parseInt(attr(el, 'aria-level'), 10);
+    const given = has(el, 'aria-level') ? parseInt(attr(el, 'aria-level'), 10) : 0;
     if (given > 0) return given;
+    if (r !== 'heading') return undefined;
     const m = HEADING.exec(tag(el));
-    return m && r === 'heading' ? Number(m[1]) : r === 'heading' ? 2 : undefined;
+    return m ? Number(m[1]) : 2;
   }
 
   function states(el, r = role(el)) {
@@ -625,7 +634,7 @@ const aria = (() => {
 
   return {
     role, name, states, secret, value, text, cut, tidy, editingHost, hasTabIndex, linked, explicit,
-    checked, expanded, selected, required, level,
+    checked, expanded, selected, off, ariaDisabled, required, level,
     NAME_MAX, VALUE_MAX,
   };
 })();
