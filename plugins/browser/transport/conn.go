@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -26,7 +27,9 @@ const (
 	// maxUnsent bounds what waits for a browser that does not read.
 	maxUnsent = 32 << 20
 	// keepBuffer is the largest buffer that is kept for the next message.
-	keepBuffer = 1 << 20
+	keepBuffer = 4 << 20
+	// readBuffer is the first one: what a pipe holds.
+	readBuffer = 64 << 10
 )
 
 var (
@@ -54,7 +57,7 @@ type Conn struct {
 	done chan struct{}
 	ends sync.WaitGroup
 
-	mu       sync.Mutex // guards the fields that follow; never held over I/O
+	mu       sync.Mutex // guards the fields that follow; taken before a session's; never held over I/O
 	nextID   int64
 	pending  map[int64]*Pending
 	sessions map[string]*Session
@@ -100,47 +103,47 @@ func (c *Conn) Close() {
 
 // Attach makes the session of an id that the browser has announced. It is called
 // in the Handler that got the announcement, so that no event of the session comes
-// before it is known.
+// before it is known. When the connection has ended, so has the session.
 func (c *Conn) Attach(id string, h Handler) *Session {
 	s := newSession(c, id, h)
 	c.mu.Lock()
-	old := c.sessions[id]
-	ended := c.err
-	if ended == nil {
+	defer c.mu.Unlock()
+	switch {
+	case c.err != nil:
+		s.end(c.err)
+	case id == "": // would take the root's place
+		s.end(ErrDetached)
+	default:
+		if old := c.sessions[id]; old != nil {
+			c.drop(old, ErrDetached)
+		}
 		c.sessions[id] = s
-	}
-	c.mu.Unlock()
-	if ended != nil {
-		s.end(ended)
-	}
-	if old != nil {
-		old.end(ErrDetached)
 	}
 	return s
 }
 
-// Detach ends a session: what waits for its answers fails with cause.
+// Detach ends a session: what waits for its answers fails with cause, and so
+// does every later call. A nil cause is ErrDetached.
 func (c *Conn) Detach(id string, cause error) {
-	if id == "" {
-		return // the root ends with the connection
+	if cause == nil {
+		cause = ErrDetached
 	}
 	c.mu.Lock()
-	s := c.sessions[id]
-	delete(c.sessions, id)
-	var lost []*Pending
+	defer c.mu.Unlock()
+	if s := c.sessions[id]; s != nil && s != c.root { // the root ends with the connection
+		c.drop(s, cause)
+	}
+}
+
+// drop ends a session; c.mu is held, so that no command starts in between.
+func (c *Conn) drop(s *Session, cause error) {
+	delete(c.sessions, s.id)
+	s.end(cause)
 	for n, p := range c.pending {
 		if p.session == s {
-			lost = append(lost, p)
 			delete(c.pending, n)
+			p.fail(cause)
 		}
-	}
-	c.mu.Unlock()
-	if s == nil {
-		return
-	}
-	s.end(cause)
-	for _, p := range lost {
-		p.fail(cause)
 	}
 }
 
@@ -151,16 +154,15 @@ func (c *Conn) fail(err error) {
 		return
 	}
 	c.err = err
-	pending, sessions := c.pending, c.sessions
-	c.pending, c.sessions, c.unsent = nil, nil, nil
-	c.mu.Unlock()
-	close(c.done)
-	for _, s := range sessions {
+	for _, s := range c.sessions {
 		s.end(err)
 	}
-	for _, p := range pending {
+	for _, p := range c.pending {
 		p.fail(err)
 	}
+	c.pending, c.sessions, c.unsent = nil, nil, nil
+	close(c.done)
+	c.mu.Unlock()
 	_ = c.r.Close() // what was to be read is lost already
 	_ = c.w.Close()
 }
@@ -242,12 +244,12 @@ func (c *Conn) write() {
 
 func (c *Conn) read() {
 	defer c.ends.Done()
-	buf := make([]byte, 0, 64<<10)
+	buf := make([]byte, 0, readBuffer)
 	searched := 0     // no NUL before it
 	skipping := false // inside a message that is too long
 	for {
 		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
+			buf = slices.Grow(buf, len(buf)) // twice: few copies of a long message
 		}
 		n, err := c.r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -271,9 +273,9 @@ func (c *Conn) read() {
 				c.tooLarge(rest)
 			}
 			skipping = true
-			buf = make([]byte, 0, 64<<10)
-		case len(rest) < keepBuffer/2 && cap(buf) > keepBuffer:
-			buf = append(make([]byte, 0, keepBuffer/2), rest...)
+			buf = make([]byte, 0, readBuffer)
+		case len(rest) < readBuffer/2 && cap(buf) > keepBuffer:
+			buf = append(make([]byte, 0, readBuffer), rest...)
 		case start > 0:
 			buf = buf[:copy(buf, rest)]
 		}
@@ -317,7 +319,7 @@ func (c *Conn) dispatch(text []byte) {
 		return
 	}
 	e := &Error{Method: p.method}
-	if err := jsonv2.Unmarshal(m.failure, e); err != nil {
+	if err := jsonv2.Unmarshal(m.failure, e); err != nil && e.Message == "" {
 		e.Message = "the browser refused it without a reason"
 	}
 	p.fail(e)
