@@ -35,7 +35,7 @@ func connect(t *testing.T, root Handler) (*Conn, *fake) {
 	answers, theirs := io.Pipe()
 	c := New(answers, ours, root)
 	t.Cleanup(c.Close)
-	return c, &fake{t, bufio.NewReader(commands), theirs, []io.Closer{commands, theirs}}
+	return c, &fake{t, bufio.NewReaderSize(commands, 1<<20), theirs, []io.Closer{commands, theirs}}
 }
 
 // next reads a command.
