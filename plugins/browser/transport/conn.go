@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -26,7 +27,9 @@ const (
 	// maxUnsent bounds what waits for a browser that does not read.
 	maxUnsent = 32 << 20
 	// keepBuffer is the largest buffer that is kept for the next message.
-	keepBuffer = 1 << 20
+	keepBuffer = 4 << 20
+	// readBuffer is the first one: what a pipe holds.
+	readBuffer = 64 << 10
 )
 
 var (
@@ -54,7 +57,7 @@ type Conn struct {
 	done chan struct{}
 	ends sync.WaitGroup
 
-	mu       sync.Mutex // guards the fields that follow; never held over I/O
+	mu       sync.Mutex // guards the fields that follow; taken before a session's; never held over I/O
 	nextID   int64
 	pending  map[int64]*Pending
 	sessions map[string]*Session
@@ -100,59 +103,55 @@ func (c *Conn) Close() {
 
 // Attach makes the session of an id that the browser has announced. It is called
 // in the Handler that got the announcement, so that no event of the session comes
-// before it is known.
+// before it is known. When the connection has ended, so has the session.
 func (c *Conn) Attach(id string, h Handler) *Session {
 	s := newSession(c, id, h)
 	c.mu.Lock()
-	old := c.sessions[id]
-	ended := c.err
-	if ended == nil {
+	defer c.mu.Unlock()
+	switch {
+	case c.err != nil:
+		s.end(c.err)
+	case id == "": // would take the root's place
+		s.end(ErrDetached)
+	default:
+		if old := c.sessions[id]; old != nil {
+			c.drop(old, ErrDetached)
+		}
 		c.sessions[id] = s
-	}
-	c.mu.Unlock()
-	if ended != nil {
-		s.end(ended)
-	}
-	if old != nil {
-		old.end(ErrDetached)
 	}
 	return s
 }
 
-// Detach ends a session: what waits for its answers fails with cause.
+// Detach ends a session: what waits for its answers fails with cause, and so
+// does every later call. A nil cause is ErrDetached.
 func (c *Conn) Detach(id string, cause error) {
-	if id == "" {
-		return // the root ends with the connection
+	if cause == nil {
+		cause = ErrDetached
 	}
 	c.mu.Lock()
-	s := c.sessions[id]
-	delete(c.sessions, id)
-	c.mu.Unlock()
-	if s != nil {
+	defer c.mu.Unlock()
+	if s := c.sessions[id]; s != nil && s != c.root { // the root ends with the connection
+		delete(c.sessions, id)
 		s.end(cause)
-		c.Interrupt(s, cause)
+		c.interrupt(s, cause) // with c.mu held no command starts in between
 	}
 }
 
 // Interrupt fails what waits for answers of a session, which goes on.
 func (c *Conn) Interrupt(s *Session, cause error) {
-	for _, p := range c.takePending(s) {
-		p.fail(cause)
-	}
-}
-
-// takePending takes a session's commands out of the table.
-func (c *Conn) takePending(s *Session) []*Pending {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var list []*Pending
+	c.interrupt(s, cause)
+}
+
+// interrupt fails a session's commands; c.mu is held.
+func (c *Conn) interrupt(s *Session, cause error) {
 	for n, p := range c.pending {
 		if p.session == s {
-			list = append(list, p)
 			delete(c.pending, n)
+			p.fail(cause)
 		}
 	}
-	return list
 }
 
 func (c *Conn) fail(err error) {
@@ -162,16 +161,15 @@ func (c *Conn) fail(err error) {
 		return
 	}
 	c.err = err
-	pending, sessions := c.pending, c.sessions
-	c.pending, c.sessions, c.unsent = nil, nil, nil
-	c.mu.Unlock()
-	close(c.done)
-	for _, s := range sessions {
+	for _, s := range c.sessions {
 		s.end(err)
 	}
-	for _, p := range pending {
+	for _, p := range c.pending {
 		p.fail(err)
 	}
+	c.pending, c.sessions, c.unsent = nil, nil, nil
+	close(c.done)
+	c.mu.Unlock()
 	_ = c.r.Close() // what was to be read is lost already
 	_ = c.w.Close()
 }
@@ -253,12 +251,12 @@ func (c *Conn) write() {
 
 func (c *Conn) read() {
 	defer c.ends.Done()
-	buf := make([]byte, 0, 64<<10)
+	buf := make([]byte, 0, readBuffer)
 	searched := 0     // no NUL before it
 	skipping := false // inside a message that is too long
 	for {
 		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
+			buf = slices.Grow(buf, len(buf)) // twice: few copies of a long message
 		}
 		n, err := c.r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -282,9 +280,9 @@ func (c *Conn) read() {
 				c.tooLarge(rest)
 			}
 			skipping = true
-			buf = make([]byte, 0, 64<<10)
-		case len(rest) < keepBuffer/2 && cap(buf) > keepBuffer:
-			buf = append(make([]byte, 0, keepBuffer/2), rest...)
+			buf = make([]byte, 0, readBuffer)
+		case len(rest) < readBuffer/2 && cap(buf) > keepBuffer:
+			buf = append(make([]byte, 0, readBuffer), rest...)
 		case start > 0:
 			buf = buf[:copy(buf, rest)]
 		}
@@ -328,7 +326,7 @@ func (c *Conn) dispatch(text []byte) {
 		return
 	}
 	e := &Error{Method: p.method}
-	if err := jsonv2.Unmarshal(m.failure, e); err != nil {
+	if err := jsonv2.Unmarshal(m.failure, e); err != nil && e.Message == "" {
 		e.Message = "the browser refused it without a reason"
 	}
 	p.fail(e)

@@ -109,10 +109,10 @@ func skip(text []byte, i int) int {
 			if depth > 0 {
 				break
 			}
-			for i < len(text) && !bytes.ContainsRune([]byte(",:{}[]\" \n\r\t"), rune(text[i])) {
-				i++
+			if n := bytes.IndexAny(text[i:], ",:{}[]\" \n\r\t"); n >= 0 {
+				return i + n
 			}
-			return i
+			return len(text)
 		}
 		i++
 	}
@@ -194,7 +194,7 @@ const (
 
 // half says which half of a surrogate pair the escape at i is.
 func half(text []byte, i int) int {
-	if i+6 > len(text) || text[i] != '\\' || text[i+1] != 'u' || text[i+2]|0x20 != 'd' {
+	if i+6 > len(text) || text[i] != '\\' || text[i+1] != 'u' || text[i+2]|0x20 != 'd' || !hex(text[i+4]) || !hex(text[i+5]) {
 		return neither
 	}
 	switch text[i+3] | 0x20 {
@@ -205,3 +205,5 @@ func half(text []byte, i int) int {
 	}
 	return neither
 }
+
+func hex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }

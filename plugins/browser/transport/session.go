@@ -49,6 +49,9 @@ func (s *Session) Err() error {
 // that the browser reported is an *Error; otherwise it is why nothing came: the
 // session's end or ctx's cause.
 func (s *Session) Call(ctx context.Context, method string, params, result any) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // nothing is sent
+	}
 	raw, err := s.Start(method, params).Wait(ctx)
 	if err != nil || result == nil {
 		return err
@@ -157,6 +160,7 @@ func (e *Error) Error() string {
 	return e.Method + ": " + e.Message
 }
 
+// end is called with the connection's lock held.
 func (s *Session) end(err error) {
 	s.mu.Lock()
 	if s.err != nil {
