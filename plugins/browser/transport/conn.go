@@ -115,7 +115,8 @@ func (c *Conn) Attach(id string, h Handler) *Session {
 		s.end(ErrDetached)
 	default:
 		if old := c.sessions[id]; old != nil {
-			c.drop(old, ErrDetached)
+			old.end(ErrDetached)
+			c.interrupt(old, ErrDetached)
 		}
 		c.sessions[id] = s
 	}
