@@ -296,6 +296,8 @@ func TestBoxesAreTickedThroughTheirLabels(t *testing.T) {
 		p.press(p.good(c, "uncheck"))
 		p.want(c+" after", p.call("state", find(c))["checked"], false)
 	}
+	p.Main(`(b1.disabled = true)`)
+	p.want("disabled behind its label", p.check("#b1", "check")["error"], "disabled")
 	a := p.good("#l4", "check")
 	p.want("already so", []any{a["done"], a["checked"], a["token"]}, []any{true, true, nil})
 }
@@ -323,7 +325,7 @@ func TestDragNeedsBothEnds(t *testing.T) {
 
 func TestAFramesPointIsCarriedOutward(t *testing.T) {
 	t.Parallel()
-	inner := browsertest.Serve(t, `<!doctype html><body style="margin:0"><button id="b" style="position:absolute;left:50px;top:70px;width:60px;height:20px" onclick="parent.postMessage('hit', '*')">B</button><p style="height:3000px">`)
+	inner := browsertest.Serve(t, `<!doctype html><body style="margin:0"><button id="b" style="position:absolute;left:50px;top:70px;width:60px;height:20px" onclick="parent.log.push('hit')">B</button><p style="height:3000px">`)
 	for name, style := range map[string]string{
 		"plain":            ``,
 		"with edges":       `border:7px solid;padding:11px`,
@@ -336,7 +338,7 @@ func TestAFramesPointIsCarriedOutward(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			outer := `<iframe id="f" width="300" height="200" style="border:0;` + style + `" src="` + inner + `"></iframe><script>onmessage = (e) => log.push(e.data)</script>`
+			outer := `<iframe id="f" width="300" height="200" style="border:0;` + style + `" src="` + inner + `"></iframe>`
 			if name == "in a turned part" {
 				outer = `<div style="transform:rotate(-20deg) skewX(10deg)"><div style="transform:scale(.8)">` + outer + `</div></div>`
 			}
