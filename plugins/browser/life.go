@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/vant-run/vant/plugins/browser/chromium"
+	"github.com/vant-run/vant/plugins/browser/devtools"
 	"github.com/vant-run/vant/plugins/browser/target"
 	"github.com/vant-run/vant/plugins/internal/urlpolicy"
 	"github.com/vant-run/vant/sdk"
@@ -28,25 +29,30 @@ const (
 
 // life starts the browser when a method needs one, and again when it was lost.
 type life struct {
-	c      config
-	policy *urlpolicy.Navigation
-	dirs   sdk.Dirs
-	log    hclog.Logger
-	ids    *target.IDs
-	events context.Context // of background work
+	c       config
+	policy  *urlpolicy.Navigation
+	browser devtools.Address // the running browser to drive, when one is configured
+	dirs    sdk.Dirs
+	log     hclog.Logger
+	ids     *target.IDs
+	events  context.Context // of background work
 
 	starting chan struct{} // a place for the one that starts a browser
 
-	mu  sync.Mutex // guards now
-	now *running
+	mu   sync.Mutex // guards the fields that follow
+	now  *running
+	lost *loss // with the browser before
 }
 
-// running is a browser with its process.
+// running is a browser with its process, or with the connection to one that was
+// not started here.
 type running struct {
 	*target.Browser
 	process  *chromium.Process
+	link     *link
 	headless bool
-	ended    chan struct{} // closed when the process has ended and was cleaned up
+	restored time.Time     // when tabs were opened again
+	ended    chan struct{} // closed when it has gone and was cleaned up
 }
 
 func (l *life) configure(ctx context.Context, c config) error {
@@ -60,6 +66,11 @@ func (l *life) configure(ctx context.Context, c config) error {
 	l.policy, err = urlpolicy.NewNavigation(hosts, c.AllowFile)
 	if err != nil {
 		return err
+	}
+	if c.Attach != "" {
+		if l.browser, err = devtools.Parse(c.Attach); err != nil {
+			return err
+		}
 	}
 	l.c, l.dirs, l.log = c, sdk.DirsOf(ctx), sdk.Logger(ctx)
 	l.starting = make(chan struct{}, 1)
@@ -82,7 +93,11 @@ func (l *life) stop(ctx context.Context) error {
 	r := l.now
 	l.mu.Unlock()
 	var err error
-	if r != nil {
+	switch {
+	case r == nil:
+	case r.link != nil:
+		err = r.detach(ctx)
+	default:
 		err = r.close(ctx)
 	}
 	return errors.Join(err, l.ids.Close())
@@ -114,12 +129,24 @@ func (r *running) alive() bool {
 	case <-r.Done():
 		return false
 	default:
-		return true
+		return r.link != nil || r.Connected() // a link is made again
 	}
 }
 
 // need gives the running browser, and starts one when there is none.
 func (l *life) need(ctx context.Context) (*running, error) {
+	for {
+		r, err := l.running(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if ok, err := r.online(ctx); ok || err != nil {
+			return r, err
+		}
+	}
+}
+
+func (l *life) running(ctx context.Context) (*running, error) {
 	if r := l.get(); r.alive() {
 		return r, nil
 	}
@@ -138,15 +165,32 @@ func (l *life) need(ctx context.Context) (*running, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
-	r, err := l.launch(ctx)
+	begin, follow := l.launch, l.watch
+	if l.c.Attach != "" {
+		begin, follow = l.attach, l.keep
+	}
+	r, err := begin(ctx)
 	if err != nil {
 		return nil, err
 	}
+	l.restart(ctx, r)
 	l.mu.Lock()
 	l.now = r
 	l.mu.Unlock()
-	go l.watch(r)
+	go follow(r)
 	return r, nil
+}
+
+// options are those of every browser.
+func (l *life) options(headed bool) target.Options {
+	o := target.Options{
+		IDs: l.ids, HoldDialogs: l.c.Dialogs == "hold", Headed: headed, Log: l.log,
+		Event: func(typ string, data any) { sdk.Emit(l.events, typ, data) },
+	}
+	if len(l.c.AllowFile) > 0 {
+		o.Files = func(url string) error { _, err := l.policy.Check(url, urlpolicy.Page); return err }
+	}
+	return o
 }
 
 // launch starts a browser and waits for its first tab.
@@ -172,15 +216,8 @@ func (l *life) launch(ctx context.Context) (*running, error) {
 		return nil, sdk.Errorf("internal_error", "%s", err.Error()).From(sdk.Downstream)
 	}
 	r, w := p.Pipe()
-	o := target.Options{
-		IDs: l.ids, HoldDialogs: l.c.Dialogs == "hold", Headed: !headless, Log: l.log,
-		Event: func(typ string, data any) { sdk.Emit(l.events, typ, data) },
-	}
-	if len(l.c.AllowFile) > 0 {
-		o.Files = func(url string) error { _, err := l.policy.Check(url, urlpolicy.Page); return err }
-	}
 	b := &running{
-		Browser: target.New(r, w, o),
+		Browser: target.New(r, w, l.options(!headless)),
 		process: p, headless: headless, ended: make(chan struct{}),
 	}
 	ctx, cancel := context.WithTimeout(ctx, firstTab)
@@ -215,6 +252,12 @@ func (l *life) watch(r *running) {
 		l.log.Warn("the browser was not ended cleanly", "error", err.Error())
 	}
 	l.log.Info("the browser has ended", "how", r.process.Exit())
+	l.forget(r)
+}
+
+// forget is told when a browser has gone and was cleaned up.
+func (l *life) forget(r *running) {
+	l.noteLoss(r)
 	l.mu.Lock()
 	if l.now == r {
 		l.now = nil
@@ -223,8 +266,26 @@ func (l *life) watch(r *running) {
 	close(r.ended)
 }
 
-// tab finds a tab and starts the browser when none runs.
+// tab finds a tab whose page is looked at, and starts the browser when none runs.
 func (l *life) tab(ctx context.Context, id *int) (*target.Tab, error) {
+	return l.attached(ctx, id, false)
+}
+
+// act finds a tab for something that is done in it: one that sleeps is woken.
+func (l *life) act(ctx context.Context, id *int) (*target.Tab, error) {
+	return l.attached(ctx, id, true)
+}
+
+func (l *life) attached(ctx context.Context, id *int, wake bool) (*target.Tab, error) {
+	t, err := l.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.Attach(ctx, wake)
+}
+
+// find finds a tab that is dealt with as a whole.
+func (l *life) find(ctx context.Context, id *int) (*target.Tab, error) {
 	r, err := l.need(ctx)
 	if err != nil {
 		return nil, err
