@@ -98,17 +98,32 @@ func (r *running) close(ctx context.Context) error {
 	return err
 }
 
-// get gives the running browser, nil when none runs.
-func (l *life) get() *running {
+// get gives the running browser, nil when none runs. One that has gone is waited
+// for: its profile is free after that.
+func (l *life) get(ctx context.Context) (*running, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.now
+	r := l.now
+	l.mu.Unlock()
+	if r == nil {
+		return nil, nil
+	}
+	select {
+	case <-r.Done():
+	default:
+		return r, nil
+	}
+	select {
+	case <-r.ended:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // need gives the running browser, and starts one when there is none.
 func (l *life) need(ctx context.Context) (*running, error) {
-	if r := l.get(); r != nil {
-		return r, nil
+	if r, err := l.get(ctx); r != nil || err != nil {
+		return r, err
 	}
 	select {
 	case l.starting <- struct{}{}:
@@ -116,8 +131,8 @@ func (l *life) need(ctx context.Context) (*running, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if r := l.get(); r != nil {
-		return r, nil
+	if r, err := l.get(ctx); r != nil || err != nil {
+		return r, err
 	}
 	r, err := l.launch(ctx)
 	if err != nil {

@@ -386,23 +386,15 @@ func (b *Browser) add(t *Tab, info *targetInfo) {
 	if opener != nil {
 		t.opener = opener.ID
 	}
-	w := (*Window)(nil)
+	own := cdp.BrowserContextID(info.BrowserContextID)
+	w := b.windowFor(own)
 	switch e := b.expected; {
 	case opener != nil:
 		w = opener.window
-	case e != nil && (e.context == "" || e.context == cdp.BrowserContextID(info.BrowserContextID)):
+	case e != nil && (e.context == own || e.context == "" && (w == nil || !w.Private)):
 		b.expected = nil
 		if w = e.window; w == nil {
 			w = b.addWindow(e.context)
-		}
-	default: // a person made it
-		if w = b.current; w == nil || w.Private {
-			w = nil
-			for _, other := range b.windows {
-				if !other.Private {
-					w = other
-				}
-			}
 		}
 	}
 	if w == nil {
@@ -415,6 +407,21 @@ func (b *Browser) add(t *Tab, info *targetInfo) {
 	}
 	b.tabs[t.ID], b.byTarget[t.target] = t, t
 	b.notify()
+}
+
+// windowFor is the private window of a browser context, or else the current
+// window or the last that is not private, nil when there is none; mu is held.
+func (b *Browser) windowFor(context cdp.BrowserContextID) *Window {
+	var best *Window
+	for _, w := range b.windows {
+		if w.Private && w.context == context {
+			return w
+		}
+		if !w.Private && (best == nil || best != b.current) {
+			best = w
+		}
+	}
+	return best
 }
 
 func (b *Browser) addWindow(context cdp.BrowserContextID) *Window {

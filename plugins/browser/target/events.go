@@ -63,10 +63,12 @@ func (b *Browser) rootEvent(method string, params []byte) {
 		t := b.byTarget[cdptarget.ID(a.Info.TargetID)]
 		if t == nil {
 			t = newTab(b, &a.Info)
+			t.attach(a) // first: a tab that can be found has a session
 			b.add(t, &a.Info)
+		} else {
+			t.attach(a)
 		}
 		b.mu.Unlock()
-		t.attach(a)
 	case "Target.detachedFromTarget":
 		d := decode[detached](params)
 		b.mu.Lock()
@@ -85,7 +87,7 @@ func (b *Browser) rootEvent(method string, params []byte) {
 		}](params).Info
 		b.mu.Lock()
 		if t := b.byTarget[cdptarget.ID(info.TargetID)]; t != nil {
-			t.title, t.url = info.Title, info.URL
+			t.title = info.Title // its URL may be one that is still loading
 		}
 		b.mu.Unlock()
 	case "Browser.downloadWillBegin":
@@ -144,7 +146,7 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		id := decode[detached](params).SessionID
 		for _, f := range t.frames {
 			if f.session != nil && f.session.ID() == id {
-				f.session, f.world = nil, ""
+				f.move(nil)
 			}
 		}
 		delete(t.children, id)
@@ -155,8 +157,7 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		if f == nil {
 			f = t.addFrame(e.FrameID, e.ParentID)
 		}
-		f.session = s.Session // known before: it came back into this process
-		f.world = ""
+		f.move(s.Session) // known before: it came back into this process
 	case "Page.frameDetached":
 		e := decode[frameEvent](params)
 		if f := t.frames[cdp.FrameID(e.FrameID)]; f != nil && e.Reason != "swap" && f != t.main {
@@ -183,7 +184,10 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 	case "Page.frameStartedNavigating":
 		e := decode[frameEvent](params)
 		if e.FrameID == string(t.target) && e.Kind != "sameDocument" && e.Kind != "historySameDocument" {
-			t.starting = e.LoaderID
+			t.starting, t.startingURL = e.LoaderID, e.URL
+			if t.begun = append(t.begun, e.LoaderID); len(t.begun) > maxBegun {
+				t.begun = t.begun[1:]
+			}
 			t.requested++
 			b.publish("page.load", map[string]any{"tab_id": t.ID, "event": 0, "uri": e.URL})
 			t.notify()
@@ -230,10 +234,14 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		t.chooser = &c
 		t.notify()
 	case "Inspector.targetCrashed":
-		t.crash("")
+		if s.Session != t.session { // the tab's own is told of at the root, with a reason
+			t.frameCrashed(s)
+		}
 	case "Inspector.targetReloadedAfterCrash":
-		t.crashed = false
-		t.notify()
+		if s.Session == t.session {
+			t.crashed = false
+			t.notify()
+		}
 	}
 }
 
@@ -293,6 +301,9 @@ func (t *Tab) request(s *sessionOf, method string, params []byte) {
 	switch method {
 	case "Network.requestWillBeSent":
 		if e.Redirect != nil && e.RequestID == e.LoaderID {
+			if e.RequestID == t.starting {
+				t.startingURL = e.Request.URL
+			}
 			b.publish("page.load", map[string]any{"tab_id": t.ID, "event": 1, "uri": e.Request.URL})
 		}
 	case "Network.responseReceived":
@@ -300,8 +311,12 @@ func (t *Tab) request(s *sessionOf, method string, params []byte) {
 			t.statusOf, t.status = e.LoaderID, e.Response.Status
 		}
 	case "Network.loadingFailed":
-		if e.RequestID == t.starting && !e.Canceled {
-			t.loadFailed(e.ErrorText)
+		if e.RequestID == t.starting {
+			t.starting = ""
+			if !e.Canceled {
+				t.loadFailed(e.ErrorText)
+			}
+			t.notify()
 		}
 	}
 }
@@ -311,7 +326,7 @@ func (t *Tab) loadFailed(why string) {
 	t.lastLoadError = why
 	t.failures++
 	t.notify()
-	t.browser.publish("page.load_failed", map[string]any{"tab_id": t.ID, "message": why, "uri": t.url, "net_error": why})
+	t.browser.publish("page.load_failed", map[string]any{"tab_id": t.ID, "message": why, "uri": t.startingURL, "net_error": why})
 }
 
 // newTab makes a tab that was announced.
