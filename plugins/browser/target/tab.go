@@ -46,6 +46,7 @@ type Tab struct {
 	requested     int      // navigations that the page asked for or began
 	committed     int      // documents that the main frame has shown
 	sameDocument  int      // navigations inside one
+	stops         int      // times that loading has stopped
 	starting      string   // loader of the navigation that was begun last and has not failed
 	startingURL   string   // where it goes
 	begun         []string // loaders of the navigations that were begun, the last maxBegun
