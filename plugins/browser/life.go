@@ -160,9 +160,13 @@ func (l *life) launch(ctx context.Context) (*running, error) {
 		mode = "auto"
 	}
 	headless := chromium.HeadlessFor(mode, os.Getenv)
+	rules, err := hostRules(l.c)
+	if err != nil {
+		return nil, err
+	}
 	args := append([]string{"--window-size=1280,800"}, l.c.Args...)
 	p, err := chromium.Start(ctx, chromium.Options{
-		Path: path, Headless: headless, Profile: profile, Env: os.Environ(), Args: append(args, hostRules(l.c)...), Log: l.log,
+		Path: path, Headless: headless, Profile: profile, Env: os.Environ(), Args: append(args, rules...), Log: l.log,
 	})
 	if err != nil {
 		return nil, sdk.Errorf("internal_error", "%s", err.Error()).From(sdk.Downstream)
@@ -171,6 +175,7 @@ func (l *life) launch(ctx context.Context) (*running, error) {
 	b := &running{
 		Browser: target.New(r, w, target.Options{
 			IDs: l.ids, HoldDialogs: l.c.Dialogs == "hold", Headed: !headless, Log: l.log,
+			Files: l.files(),
 			Event: func(typ string, data any) { sdk.Emit(l.events, typ, data) },
 		}),
 		process: p, headless: headless, ended: make(chan struct{}),
@@ -195,6 +200,17 @@ func (l *life) launch(ctx context.Context) (*running, error) {
 		err = errors.Join(err, closed)
 	}
 	return nil, sdk.Errorf("internal_error", "the browser did not start: %s", err.Error()).From(sdk.Downstream)
+}
+
+// files says which file: addresses a page may go to; nil when none can be opened.
+func (l *life) files() func(url string) bool {
+	if len(l.c.AllowFile) == 0 {
+		return nil
+	}
+	return func(url string) bool {
+		_, err := l.policy.Check(url, urlpolicy.Page)
+		return err == nil
+	}
 }
 
 // watch clears up after a browser that has gone, so that the next call starts

@@ -46,6 +46,9 @@ type Options struct {
 	// HoldDialogs leaves dialogs open until Tab.AnswerDialog; otherwise they are
 	// answered at once.
 	HoldDialogs bool
+	// Files says whether a page may show or read a file: address; nil: none is
+	// opened. It may take its time.
+	Files func(url string) bool
 	// Headed: people see the windows, and may move tabs between them.
 	Headed bool
 	// Event publishes an event. It is called on the reading goroutine and must not

@@ -8,6 +8,7 @@ import (
 	cdptarget "github.com/chromedp/cdproto/target"
 
 	"github.com/vant-run/vant/plugins/browser/diagnostics"
+	"github.com/vant-run/vant/plugins/browser/transport"
 )
 
 // The events' parts that are of use here. Chromium sends more.
@@ -134,6 +135,9 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 	case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded":
 		t.Diagnostics.Add(method, params)
 		return
+	case "Fetch.requestPaused":
+		go t.pausedFile(s.Session, decode[pausedRequest](params))
+		return
 	case "Network.requestWillBeSent", "Network.responseReceived", "Network.loadingFailed":
 		t.request(s, method, params)
 		return
@@ -186,8 +190,8 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 	case "Page.frameStartedNavigating":
 		e := decode[frameEvent](params)
 		if e.FrameID == string(t.target) && e.Kind != "sameDocument" && e.Kind != "historySameDocument" {
-			t.starting, t.startingURL = e.LoaderID, e.URL
-			if t.begun = append(t.begun, e.LoaderID); len(t.begun) > maxBegun {
+			t.starting, t.startingURL, t.started = e.LoaderID, e.URL, false
+			if t.begun = append(t.begun, begun{loader: e.LoaderID}); len(t.begun) > maxBegun {
 				t.begun = t.begun[1:]
 			}
 			t.requested++
@@ -291,6 +295,22 @@ type (
 	}
 )
 
+type pausedRequest struct {
+	ID      string `json:"requestId"`
+	Request struct {
+		URL string `json:"url"`
+	} `json:"request"`
+}
+
+// pausedFile lets a page have a file, or not.
+func (t *Tab) pausedFile(s *transport.Session, r pausedRequest) {
+	if t.browser.o.Files(r.Request.URL) {
+		s.Start("Fetch.continueRequest", map[string]string{"requestId": r.ID})
+	} else {
+		s.Start("Fetch.failRequest", map[string]string{"requestId": r.ID, "errorReason": "BlockedByClient"})
+	}
+}
+
 // request follows the requests of the main frame's documents.
 func (t *Tab) request(s *sessionOf, method string, params []byte) {
 	if !bytes.Contains(params, []byte(`"type":"Document"`)) {
@@ -312,8 +332,8 @@ func (t *Tab) request(s *sessionOf, method string, params []byte) {
 			b.publish("page.load", map[string]any{"tab_id": t.ID, "event": 1, "uri": e.Request.URL})
 		}
 	case "Network.responseReceived":
-		if e.RequestID == e.LoaderID {
-			t.statusOf, t.status = e.LoaderID, e.Response.Status
+		if i := t.begunBy(e.LoaderID); i >= 0 && e.RequestID == e.LoaderID {
+			t.begun[i].status = e.Response.Status
 		}
 	case "Network.loadingFailed":
 		if e.RequestID == t.starting {

@@ -112,8 +112,12 @@ func (t *Tab) setLoading(frame string, on bool) {
 		return
 	}
 	if t.loading = on; !on {
-		t.starting = ""
 		t.stops++
+	}
+	if on {
+		t.started = true
+	} else if t.started { // else it was the document before that has stopped
+		t.starting = ""
 	}
 	t.notify()
 }
@@ -128,7 +132,9 @@ func (t *Tab) lifecycle(e frameEvent) {
 		t.dom = e.LoaderID
 	case "load":
 		t.dom, t.load = e.LoaderID, e.LoaderID
-		t.browser.publish("page.load", map[string]any{"tab_id": t.ID, "event": 3, "uri": t.uri()})
+		if t.main.loader == e.LoaderID { // not that of the first, empty one, which nobody has asked for
+			t.browser.publish("page.load", map[string]any{"tab_id": t.ID, "event": 3, "uri": t.uri()})
+		}
 	default:
 		return
 	}

@@ -62,8 +62,9 @@ func (t *Tab) Navigate(ctx context.Context, url, referrer string, wait Wait, tim
 	defer end()
 	asked := transport.Go(t.Session(), page.Navigate, page.NavigateParams{URL: url, Referrer: referrer})
 	if wait == None { // an address that is refused at once is told
-		err := t.waitFor(ctx, asked.Pending, func() bool { return before.begun() || answered(asked.Pending) })
-		return Navigation{Moved: true}, ignoreLoading(err)
+		if err := t.waitFor(ctx, asked.Pending, func() bool { return before.begun() || answered(asked.Pending) }); err != nil || !answered(asked.Pending) {
+			return Navigation{Moved: true}, ignoreLoading(err)
+		}
 	}
 	res, err := asked.Wait(ctx)
 	if err != nil {
@@ -83,11 +84,13 @@ func (t *Tab) Navigate(ctx context.Context, url, referrer string, wait Wait, tim
 	case res.ErrorText != "":
 		shown, cancel := context.WithTimeout(ctx, errorPage)
 		defer cancel()
-		_ = t.wait(shown, func() bool { return before.arrived(loader) }) // if it does not come, the failure is the same
+		_ = t.wait(shown, func() bool { return before.arrived(loader) && !t.loading }) // if it does not come, the failure is the same
 		return Navigation{}, &LoadError{URL: url, Name: res.ErrorText}
 	case loader == "": // within the document
 		err := t.wait(ctx, func() bool { return t.sameDocument > before.within || t.committed > before.committed })
 		return Navigation{Moved: true}, ignoreLoading(err)
+	case wait == None:
+		return Navigation{Moved: true}, nil
 	}
 	return t.settle(ctx, before, loader, wait)
 }
@@ -135,15 +138,27 @@ func (m moment) arrived(loader string) bool {
 	if t.committed <= m.committed {
 		return false
 	}
-	asked := slices.Index(t.begun, loader)
-	return asked < 0 || t.main.loader == loader || slices.Index(t.begun, t.main.loader) > asked
+	asked := t.begunBy(loader)
+	return asked < 0 || t.main.loader == loader || t.begunBy(t.main.loader) > asked
+}
+
+// begun is a navigation that was begun.
+type begun struct {
+	loader string
+	status int // HTTP status of the answer, 0 when none has come
+}
+
+// begunBy finds the navigation of a loader, -1: none that is remembered; mu is
+// held.
+func (t *Tab) begunBy(loader string) int {
+	return slices.IndexFunc(t.begun, func(b begun) bool { return b.loader == loader })
 }
 
 // superseded: the page has begun another navigation meanwhile.
 func (t *Tab) superseded(loader string) bool {
 	t.browser.mu.Lock()
 	defer t.browser.mu.Unlock()
-	return len(t.begun) > 0 && t.begun[len(t.begun)-1] != loader
+	return len(t.begun) > 0 && t.begun[len(t.begun)-1].loader != loader
 }
 
 // answered is the HTTP status of the answer to a loader's request, 0 when none has
@@ -151,10 +166,14 @@ func (t *Tab) superseded(loader string) bool {
 func (t *Tab) answered(loader string) int {
 	t.browser.mu.Lock()
 	defer t.browser.mu.Unlock()
-	if t.statusOf != loader {
-		return 0
+	return t.statusOf(loader)
+}
+
+func (t *Tab) statusOf(loader string) int {
+	if i := t.begunBy(loader); i >= 0 {
+		return t.begun[i].status
 	}
-	return t.status
+	return 0
 }
 
 // settle waits until the document of a loader is as far as wait says. A page that
@@ -166,9 +185,7 @@ func (t *Tab) settle(ctx context.Context, before moment, loader string, wait Wai
 			return false
 		}
 		now := t.main.loader
-		if t.statusOf == now {
-			n.Status = t.status
-		}
+		n.Status = t.statusOf(now)
 		switch {
 		case t.dialog != nil: // the rest comes when it is answered
 			return true
@@ -252,7 +269,7 @@ func (t *Tab) move(ctx context.Context, before moment, asked *transport.Pending,
 	case failed != "" && failed != aborted:
 		shown, cancel := context.WithTimeout(ctx, errorPage)
 		defer cancel()
-		_ = t.wait(shown, func() bool { return t.committed > before.committed }) // if it does not come, the failure is the same
+		_ = t.wait(shown, func() bool { return t.committed > before.committed && !t.loading }) // if it does not come, the failure is the same
 		return n, &LoadError{URL: uri, Name: failed}
 	case !document:
 		return n, nil

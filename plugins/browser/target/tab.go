@@ -43,16 +43,15 @@ type Tab struct {
 	why           error // why it has gone
 	dialog        *Dialog
 	chooser       *Chooser
-	requested     int      // navigations that the page asked for or began
-	committed     int      // documents that the main frame has shown
-	sameDocument  int      // navigations inside one
-	stops         int      // times that loading has stopped
-	starting      string   // loader of the navigation that was begun last and has not failed
-	startingURL   string   // where it goes
-	begun         []string // loaders of the navigations that were begun, the last maxBegun
-	dom, load     string   // loaders that came so far
-	statusOf      string   // loader that status belongs to
-	status        int
+	requested     int     // navigations that the page asked for or began
+	committed     int     // documents that the main frame has shown
+	sameDocument  int     // navigations inside one
+	stops         int     // times that loading has stopped
+	starting      string  // loader of the navigation that was begun last and has not failed
+	startingURL   string  // where it goes
+	started       bool    // it was told that the tab loads, since then
+	begun         []begun // the navigations that were begun, the last maxBegun
+	dom, load     string  // loaders that came so far
 	lastLoadError string
 	lastCrash     string
 	changed       chan struct{} // closed and replaced when any of it changes
@@ -81,7 +80,7 @@ func (t *Tab) Info() TabInfo {
 func (t *Tab) info() TabInfo {
 	w := t.window
 	return TabInfo{
-		ID: t.ID, WindowID: w.ID, URI: t.uri(), Title: t.title, Loading: t.loading && (t.load != t.main.loader || t.pending()), Private: w.Private,
+		ID: t.ID, WindowID: w.ID, URI: t.uri(), Title: t.title, Loading: t.pending() || t.loading && t.load != t.main.loader, Private: w.Private,
 		Current: w.current == t && w == t.browser.current, OpenerID: t.opener, Crashed: t.crashed,
 	}
 }
@@ -151,6 +150,9 @@ func (t *Tab) follow(s *transport.Session) {
 	s.Start("Runtime.enable", nil)
 	s.Start("Log.enable", nil)
 	s.Start("Network.enable", jsonv2.Value(`{"maxTotalBufferSize":0,"maxResourceBufferSize":0,"maxPostDataSize":0}`))
+	if t.browser.o.Files != nil {
+		s.Start("Fetch.enable", jsonv2.Value(`{"patterns":[{"urlPattern":"file://*"}]}`))
+	}
 	s.Start("Target.setAutoAttach", jsonv2.Value(`{"autoAttach":true,"waitForDebuggerOnStart":true,"flatten":true}`))
 }
 
