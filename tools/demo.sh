@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
 # The main job on real input, each command shown with its output: starts a
-# private host, fetches a page through a plugin process, looks around, stops.
+# private host, fills a form in a browser, follows a pop-up, takes a picture,
+# reads what went wrong, fetches from an API, and stops. Chromium is installed by
+# apt where that can be done.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+tools/install-chromium.sh
 
 echo '$ make build'
 make --no-print-directory build
@@ -33,14 +37,54 @@ exec {site}< <(exec "$work/demosite" 2>"$work/demosite.log")
 web=$!
 read -rt 20 url <&"$site" || { echo "the demo's web server did not start" >&2; exit 1; }
 
+# The ref of an element that the page shows now, as an agent finds it in a snapshot.
+ref() {
+	vant agent call page.snapshot "{\"filter\":{\"role\":\"$1\"}}" | python3 -c '
+import json, sys
+found = [e["ref"] for e in json.load(sys.stdin)["elements"] if e["name"].startswith(sys.argv[1])]
+if not found: sys.exit("the page shows no " + sys.argv[1])
+print(found[0])' "$2"
+}
+outline() { run "vant agent call page.snapshot '{\"format\":\"outline\"}' | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"outline\"])'"; }
+act() { run "vant agent call page.interact '{\"ref\":\"$1\",\"action\":\"$2\"${3:+,\"value\":\"$3\"}}'"; }
+
 run 'vant up'
-run 'vant agent status'
 run 'vant plugin list'
-run "vant agent fetch $url | python3 -m json.tool | sed -n '1,11p'"
+run "vant agent describe '{\"name\":\"browser.navigate\"}' | python3 -m json.tool | sed -n '1,12p'"
+
+run "vant agent open $url/order"
+outline
+run "vant agent fill $(ref textbox 'Full name') 'Ada Lovelace'"
+run "vant agent fill $(ref textbox 'E-mail') ada@example.com"
+act "$(ref combobox Country)" select Germany
+run "vant agent click $(ref button Continue)"
+
+outline
+act "$(ref combobox Product)" select Cocoa
+run "vant agent fill $(ref spinbutton Quantity) 2"
+run "vant agent fill '#date' 2026-12-24"
+act "$(ref radio Express)" check
+act "$(ref checkbox 'Wrap as a gift')" check
+run "vant agent fill $(ref textbox Note) 'Second floor, please ring twice.'"
+run "vant agent click $(ref button Continue)"
+act "$(ref checkbox 'I accept')" check
+run "vant agent click $(ref button 'Place order')"
+run "vant agent call page.wait '{\"text\":\"Thank you, Ada Lovelace\"}'"
+
+opened=$(vant agent click "$(ref button 'Receipt in a pop-up')" | tee /dev/stderr | python3 -c 'import json, sys; print(json.load(sys.stdin)["opened"][0])') || { echo "the pop-up was not seen" >&2; exit 1; }
+run 'vant agent tabs | python3 -m json.tool'
+run "vant agent call page.interact '{\"tab_id\":$opened,\"selector\":\"#confirm\",\"action\":\"click\"}'"
+run "vant agent call page.inspect '{\"kind\":\"text\"}'"
+run "vant agent call page.screenshot '{\"path\":\"$work/order.png\"}'"
+
+run "vant agent open $url/diagnostics"
+run "vant agent click '#throw'"
+run "vant agent diagnostics | python3 -m json.tool | sed -n '1,24p'"
+run "vant agent click '#nowhere' || true"
+
 run "vant agent fetch $url/api/items '{\"method\":\"POST\",\"body\":\"{}\"}' | python3 -m json.tool | sed -n '1,9p'"
-run "vant agent describe '{\"name\":\"net.fetch\"}' | python3 -m json.tool | sed -n '1,16p'"
-run "python3 tools/vant_agent.py net.fetch '{\"url\":\"$url/missing\",\"max_bytes\":9}' | sed -n '1,9p'"
-run "vant agent events | python3 -m json.tool | sed -n '1,14p'"
+run "python3 tools/vant_agent.py page.inspect '{\"kind\":\"metadata\"}' | sed -n '1,12p'"
+run 'vant agent events | python3 -m json.tool | sed -n 1,14p'
 run 'vant down'
 echo
-echo "done: a host was started, called and stopped"
+echo "done: a form was filled in a browser, step by step, and everything was stopped"

@@ -105,9 +105,22 @@ func (l *life) get() *running {
 	return l.now
 }
 
+// alive says whether the browser can be used.
+func (r *running) alive() bool {
+	if r == nil {
+		return false
+	}
+	select {
+	case <-r.Done():
+		return false
+	default:
+		return true
+	}
+}
+
 // need gives the running browser, and starts one when there is none.
 func (l *life) need(ctx context.Context) (*running, error) {
-	if r := l.get(); r != nil {
+	if r := l.get(); r.alive() {
 		return r, nil
 	}
 	select {
@@ -116,8 +129,14 @@ func (l *life) need(ctx context.Context) (*running, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if r := l.get(); r != nil {
+	if r := l.get(); r.alive() {
 		return r, nil
+	} else if r != nil { // what it leaves is cleared up first
+		select {
+		case <-r.ended:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
 	r, err := l.launch(ctx)
 	if err != nil {

@@ -5,6 +5,7 @@ package browsertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -118,11 +119,16 @@ func (c *chromium) end() error {
 	c.conn.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	left, err := proc.FindMarked(marker)
-	if len(left) > 0 {
-		if left, err = proc.KillMarked(ctx, marker); len(left) > 0 {
-			err = fmt.Errorf("processes were left: %v", left)
+	for ctx.Err() == nil { // the last ones end a moment after the first
+		left, e := proc.FindMarked(marker)
+		if err = e; len(left) == 0 {
+			break
 		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if ctx.Err() != nil {
+		left, e := proc.KillMarked(context.WithoutCancel(ctx), marker)
+		err = errors.Join(e, fmt.Errorf("processes were left: %v", left))
 	}
 	if e := os.RemoveAll(c.dir); err == nil {
 		err = e

@@ -68,8 +68,21 @@ type header struct {
 	Closed  []int  `json:"closed"` // elements that may hide a closed shadow root
 }
 
+// retries is how often a page that goes on to another document is read again.
+const retries = 3
+
 // Snapshot lists what can be used in the tab. All frames are asked at once.
 func Snapshot(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMessage, error) {
+	for attempt := 1; ; attempt++ {
+		list, err := take(ctx, t, o)
+		if attempt < retries && errors.Is(err, target.ErrNavigated) {
+			continue
+		}
+		return list, err
+	}
+}
+
+func take(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMessage, error) {
 	root, world := t.Main(), ""
 	scope := map[string]string(nil)
 	if strings.HasPrefix(o.Scope, "@") {

@@ -2,12 +2,14 @@ package target
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"time"
 )
 
 // Mark is a moment in a tab's life, before an action.
 type Mark struct {
-	requested, committed, within, dialogs, errors, downloads int
+	requested, committed, within, stops, dialogs, errors, downloads int
 	tabs                                                     map[int]bool
 	url                                                      string
 }
@@ -37,7 +39,7 @@ func (t *Tab) Mark() Mark {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := Mark{
-		requested: t.requested, committed: t.committed, within: t.sameDocument, dialogs: t.dialogs, downloads: t.downloads,
+		requested: t.requested, committed: t.committed, within: t.sameDocument, stops: t.stops, dialogs: t.dialogs, downloads: t.downloads,
 		errors: t.Diagnostics.Errors(), tabs: make(map[int]bool, len(b.tabs)), url: t.url,
 	}
 	for id := range b.tabs {
@@ -46,19 +48,29 @@ func (t *Tab) Mark() Mark {
 	return m
 }
 
+// beginBound is how long a navigation that a page has asked for may take to begin.
+// One that goes to another program never does.
+const beginBound = 300 * time.Millisecond
+
 // Since tells what has come since a mark. When a navigation was begun it waits for
 // the new document, until ctx ends.
 func (t *Tab) Since(ctx context.Context, m Mark) (Effects, error) {
-	began := func() bool { return t.requested > m.requested }
 	b := t.browser
+	over := func() bool {
+		return t.committed > m.committed || t.sameDocument > m.within || t.stops > m.stops || t.downloads > m.downloads ||
+			t.dialog != nil
+	}
 	b.mu.Lock()
-	wait := began() && t.dialog == nil
+	began := t.requested > m.requested
 	b.mu.Unlock()
-	if wait {
-		err := t.wait(ctx, func() bool {
-			return t.committed > m.committed || t.dialog != nil || t.starting == "" && !t.loading
-		})
-		if err != nil && ctx.Err() == nil {
+	if began {
+		begin, cancel := context.WithTimeout(ctx, beginBound)
+		err := t.wait(begin, func() bool { return over() || t.loading })
+		cancel()
+		if err == nil {
+			err = t.wait(ctx, over)
+		}
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return Effects{}, err
 		}
 	}

@@ -377,16 +377,11 @@ func (b *Browser) CloseWindow(ctx context.Context, id int) error {
 
 // add takes a tab into the model; mu is held.
 func (b *Browser) add(t *Tab, info *targetInfo) {
-	if b.o.Event != nil {
-		defer func() {
-			b.o.Event("tab.created", map[string]any{"tab_id": t.ID, "window_id": t.window.ID, "uri": t.uri()})
-		}()
-	}
 	opener := b.byTarget[cdptarget.ID(info.OpenerID)]
 	if opener != nil {
 		t.opener = opener.ID
 	}
-	w := (*Window)(nil)
+	var w *Window
 	switch e := b.expected; {
 	case opener != nil:
 		w = opener.window
@@ -414,6 +409,7 @@ func (b *Browser) add(t *Tab, info *targetInfo) {
 		w.current = t
 	}
 	b.tabs[t.ID], b.byTarget[t.target] = t, t
+	b.publish("tab.created", map[string]any{"tab_id": t.ID, "window_id": w.ID, "uri": t.uri()})
 	b.notify()
 }
 

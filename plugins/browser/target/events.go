@@ -1,6 +1,8 @@
 package target
 
 import (
+	"bytes"
+
 	"github.com/chromedp/cdproto/cdp"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	cdptarget "github.com/chromedp/cdproto/target"
@@ -60,13 +62,15 @@ func (b *Browser) rootEvent(method string, params []byte) {
 			return
 		}
 		b.mu.Lock()
+		defer b.mu.Unlock()
 		t := b.byTarget[cdptarget.ID(a.Info.TargetID)]
 		if t == nil {
 			t = newTab(b, &a.Info)
+			t.attach(a)
 			b.add(t, &a.Info)
+		} else {
+			t.attach(a)
 		}
-		b.mu.Unlock()
-		t.attach(a)
 	case "Target.detachedFromTarget":
 		d := decode[detached](params)
 		b.mu.Lock()
@@ -283,6 +287,9 @@ type (
 
 // request follows the requests of the main frame's documents.
 func (t *Tab) request(s *sessionOf, method string, params []byte) {
+	if !bytes.Contains(params, []byte(`"type":"Document"`)) {
+		return // most are not, and are not decoded
+	}
 	e := decode[requestEvent](params)
 	if e.Type != "Document" || (e.FrameID != "" && e.FrameID != string(t.target)) || s.Session != t.session {
 		return

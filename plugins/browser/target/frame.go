@@ -102,7 +102,9 @@ func (t *Tab) setLoading(frame string, on bool) {
 	if frame != string(t.target) || t.loading == on {
 		return
 	}
-	t.loading = on
+	if t.loading = on; !on {
+		t.stops++
+	}
 	t.notify()
 }
 
@@ -277,8 +279,8 @@ func (f *Frame) Invoke(ctx context.Context, world, name string, arg any) (text [
 			}
 			f.tab.browser.mu.Unlock()
 			return text, there.world, nil
-		case errors.Is(err, ErrNavigated) && world == "" && attempt < 3:
-			continue // it was the old document: nothing has happened in the new one
+		case errors.Is(err, errNotRun) && world == "" && attempt < 3:
+			continue // the document was replaced before anything ran
 		default:
 			return nil, "", f.tab.gone(err)
 		}
@@ -312,7 +314,7 @@ func (f *Frame) enter(ctx context.Context) (isolated, bool, error) {
 		return isolated{s, f.world}, f.installed, nil
 	}
 	if err == nil {
-		err = ErrNavigated
+		err = errNotRun
 	}
 	return isolated{}, false, navigatedAway(err)
 }
@@ -360,7 +362,7 @@ func (f *Frame) Evaluate(ctx context.Context, expression string, limit time.Dura
 		return "", err
 	}
 	params := evaluateParams{
-		Expression: expression, ByValue: true, Await: true, AllowEval: true, World: world,
+		Expression: expression, ByValue: true, Await: true, AllowEval: true, Gesture: true, World: world,
 		Timeout: float64(limit.Milliseconds()),
 	}
 	raw, err := s.Start("Runtime.evaluate", params).Wait(ctx)
@@ -393,6 +395,7 @@ type evaluateParams struct {
 	ByValue    bool    `json:"returnByValue"`
 	Await      bool    `json:"awaitPromise"`
 	AllowEval  bool    `json:"allowUnsafeEvalBlockedByCSP"`
+	Gesture    bool    `json:"userGesture"` // as if a person had done it
 	World      string  `json:"uniqueContextId,omitzero"`
 	Timeout    float64 `json:"timeout,omitzero"`
 }
@@ -404,10 +407,14 @@ func navigatedAway(err error) error {
 		return err
 	}
 	switch refused.Message {
-	case "Execution context was destroyed.", "Inspected target navigated or closed",
-		"Cannot find context with specified id", "uniqueContextId not found", "No frame for given id found",
-		"Cannot find default execution context", "Frame with the given id was not found.":
+	case "Execution context was destroyed.", "Inspected target navigated or closed":
 		return fmt.Errorf("%w (%s)", ErrNavigated, refused.Message)
+	case "Cannot find context with specified id", "uniqueContextId not found", "No frame for given id found",
+		"Cannot find default execution context", "Frame with the given id was not found.":
+		return fmt.Errorf("%w (%s)", errNotRun, refused.Message)
 	}
 	return err
 }
+
+// errNotRun is ErrNavigated before anything of the call has run.
+var errNotRun = fmt.Errorf("%w before the call", ErrNavigated)

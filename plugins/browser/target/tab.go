@@ -45,6 +45,7 @@ type Tab struct {
 	requested     int    // navigations that the page asked for or began
 	committed     int    // documents that the main frame has shown
 	sameDocument  int    // navigations inside one
+	stops         int    // times that loading has stopped
 	starting      string // loader of the navigation that was begun last
 	dom, load     string // loaders that came so far
 	statusOf      string // loader that status belongs to
@@ -122,15 +123,12 @@ func (t *Tab) gone(err error) error {
 }
 
 // attach begins to follow the tab's page. Everything is queued at once, so that
-// nothing of the page's first document is missed.
+// nothing of the page's first document is missed. mu is held.
 func (t *Tab) attach(a attached) {
 	own := &sessionOf{}
 	own.Session = t.browser.conn.Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
-	t.browser.mu.Lock()
-	t.session = own.Session
-	t.main.session = own.Session
+	t.session, t.main.session = own.Session, own.Session
 	t.notify()
-	t.browser.mu.Unlock()
 	t.follow(own.Session)
 	s := own.Session
 	s.Start("Emulation.setFocusEmulationEnabled", jsonv2.Value(`{"enabled":true}`))

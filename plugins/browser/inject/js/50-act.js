@@ -89,10 +89,11 @@ const act = (() => {
     return (label && !dom.up(el, 'input,select,textarea,button') && !rich(el) && label.control) || el;
   }
 
-  // ready says why an element cannot be acted on, or null.
-  function ready(el, action) {
+  // ready says why an element cannot be acted on, or null. shown is what is to be
+  // seen of it.
+  function ready(el, action, shown = el) {
     if (action === 'upload') return null;
-    if (!dom.visible(el)) return fail('hidden');
+    if (!dom.visible(shown)) return fail('hidden');
     if (!PASSIVE.has(action)) {
       if (aria.states(activator(el)).disabled || aria.states(el).disabled) return fail('disabled');
       if (dom.inert(el)) {
@@ -270,18 +271,20 @@ const act = (() => {
       if (wrong) return wrong;
       if (ticks.now(el) === (action === 'check')) return { ok: true, el, done: true };
     }
-    if (action !== 'select' && el instanceof HTMLOptionElement && !clientRects(el).length)
+    if (action !== 'select' && el instanceof HTMLOptionElement && !clientRects(el).length) {
       return fail('wrong_element', { reason: 'an option of a closed list is chosen with select' });
+    }
     const pressed = surfaces(el);
-    const no = ready(el, action);
-    if (no && !(no.error === 'hidden' && pressed[0] !== el)) return no;
+    const no = ready(el, action, pressed[0]);
+    if (no) return no;
     if (!POINTER.has(action)) return { ok: true, el };
     const now = performance.now();
     const scroll = last || now >= seen.scroll;
     if (scroll) seen.scroll = now + 100;
     let first = null;
     for (const surface of pressed) {
-      // At the end of the time what moves is acted on where it is: the guard sees to it that nothing else is hit.
+      // At the end of the time what moves is acted on where it is: the guard lets
+      // nothing else be hit.
       if (!last && !still(surface, seen, arg.again)) return fail('moving');
       const p = aim(surface, el, position, scroll);
       if (p.ok) return { ...p, el };
