@@ -172,11 +172,15 @@ func (l *life) launch(ctx context.Context) (*running, error) {
 		return nil, sdk.Errorf("internal_error", "%s", err.Error()).From(sdk.Downstream)
 	}
 	r, w := p.Pipe()
+	o := target.Options{
+		IDs: l.ids, HoldDialogs: l.c.Dialogs == "hold", Headed: !headless, Log: l.log,
+		Event: func(typ string, data any) { sdk.Emit(l.events, typ, data) },
+	}
+	if len(l.c.AllowFile) > 0 {
+		o.Files = func(url string) error { _, err := l.policy.Check(url, urlpolicy.Page); return err }
+	}
 	b := &running{
-		Browser: target.New(r, w, target.Options{
-			IDs: l.ids, HoldDialogs: l.c.Dialogs == "hold", Headed: !headless, Log: l.log,
-			Event: func(typ string, data any) { sdk.Emit(l.events, typ, data) },
-		}),
+		Browser: target.New(r, w, o),
 		process: p, headless: headless, ended: make(chan struct{}),
 	}
 	ctx, cancel := context.WithTimeout(ctx, firstTab)

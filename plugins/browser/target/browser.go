@@ -48,6 +48,9 @@ type Options struct {
 	HoldDialogs bool
 	// Headed: people see the windows, and may move tabs between them.
 	Headed bool
+	// Files judges file: addresses that pages and their frames go to; nil when none
+	// is ever opened. It may read the file system.
+	Files func(url string) error
 	// Event publishes an event. It is called on the reading goroutine and must not
 	// block.
 	Event func(typ string, data any)

@@ -137,6 +137,9 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 	case "Network.requestWillBeSent", "Network.responseReceived", "Network.loadingFailed":
 		t.request(s, method, params)
 		return
+	case "Fetch.requestPaused":
+		go t.fileAsked(s, decode[paused](params)) // it looks at the file
+		return
 	}
 	b := t.browser
 	b.mu.Lock()
@@ -265,6 +268,12 @@ type (
 				Default bool   `json:"isDefault"`
 			} `json:"auxData"`
 		} `json:"context"`
+	}
+	paused struct {
+		RequestID string `json:"requestId"`
+		Request   struct {
+			URL string `json:"url"`
+		} `json:"request"`
 	}
 	requestEvent struct {
 		RequestID string `json:"requestId"`

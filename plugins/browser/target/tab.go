@@ -144,6 +144,20 @@ func (t *Tab) follow(s *transport.Session) {
 	s.Start("Log.enable", nil)
 	s.Start("Network.enable", jsonv2.Value(`{"maxTotalBufferSize":0,"maxResourceBufferSize":0,"maxPostDataSize":0}`))
 	s.Start("Target.setAutoAttach", jsonv2.Value(`{"autoAttach":true,"waitForDebuggerOnStart":true,"flatten":true}`))
+	if t.browser.o.Files != nil {
+		s.Start("Fetch.enable", jsonv2.Value(`{"patterns":[{"urlPattern":"file://*"}]}`))
+	}
+}
+
+// fileAsked judges a request of a page for a local file: a local page may ask for
+// any other.
+func (t *Tab) fileAsked(s *sessionOf, p paused) {
+	if err := t.browser.o.Files(p.Request.URL); err != nil {
+		t.browser.o.Log.Info("a page may not open a file", "reason", err.Error())
+		s.Start("Fetch.failRequest", map[string]string{"requestId": p.RequestID, "errorReason": "AccessDenied"})
+		return
+	}
+	s.Start("Fetch.continueRequest", map[string]string{"requestId": p.RequestID})
 }
 
 // attachChild takes in a frame of another process, or a worker; mu is held.
