@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/vant-run/vant/plugins/internal/urlpolicy"
 )
@@ -30,6 +31,11 @@ func (c config) check() error {
 	}
 	if _, err := urlpolicy.New(urlpolicy.Config{AllowHosts: c.AllowHosts, DenyHosts: c.DenyHosts}); err != nil {
 		return err
+	}
+	for _, host := range slices.Concat(c.AllowHosts, c.DenyHosts) {
+		if strings.Contains(host, "/") {
+			return fmt.Errorf("%s is a block of addresses, which the browser cannot hold pages to: name hosts or single addresses", host)
+		}
 	}
 	for _, arg := range c.Args {
 		if len(arg) < 3 || arg[:2] != "--" {

@@ -141,12 +141,12 @@ func (l *life) open(ctx context.Context, t *target.Tab, url string) error {
 // workers and redirects all pass.
 func hostRules(c config) []string {
 	var rules []string
-	for _, host := range c.DenyHosts {
+	for _, host := range patterns(c.DenyHosts) {
 		rules = append(rules, "MAP "+host+" ~NOTFOUND")
 	}
 	if len(c.AllowHosts) > 0 {
 		rule := "MAP * ~NOTFOUND"
-		for _, host := range c.AllowHosts {
+		for _, host := range patterns(c.AllowHosts) {
 			rule += ", EXCLUDE " + host
 		}
 		rules = append(rules, rule)
@@ -155,4 +155,17 @@ func hostRules(c config) []string {
 		return nil
 	}
 	return []string{"--host-resolver-rules=" + strings.Join(rules, ", ")}
+}
+
+// patterns writes entries as the resolver reads them: its *.name leaves the name
+// itself out.
+func patterns(hosts []string) []string {
+	var all []string
+	for _, host := range hosts {
+		if name, ok := strings.CutPrefix(host, "*."); ok {
+			all = append(all, name)
+		}
+		all = append(all, host)
+	}
+	return all
 }
