@@ -27,8 +27,8 @@ lint: $(TOOLS)/golangci-lint ## golangci-lint, for Linux and for macOS
 	$(TOOLS)/golangci-lint run ./...
 	GOOS=darwin go vet ./...
 
-check: ## fast tests, without -race: all but those that run whole hosts, plugins and browsers
-	go test $$(go list ./... | grep -vE '/(cmd/vant|cmd/vantd|docs|host/internal/launch|sdk/plugintest|sdk/python|plugins/browser/chromium)$$')
+check: ## fast tests, without -race: all but those that run whole hosts, plugins and Chromium
+	go test $$(go list ./... | grep -vE '/(cmd/vant|cmd/vantd|docs|host/internal/launch|sdk/plugintest|sdk/python|plugins/browser|plugins/browser/(browsertest|inject|chromium))$$')
 
 test: test-deps build ## all tests, with the race detector; installs what they need
 	@tools/test.sh
@@ -51,7 +51,7 @@ bench-host: build ## host benches: ours and the bare thing, interleaved
 soak: ## 32 clients and faults for SOAK (10m) on a private host; SEED repeats one
 	go run ./tools/soak -for $(SOAK) -seed $(SEED)
 
-demo: ## set up, build, start a private host, fetch through it, stop it
+demo: ## set up (Chromium too), build, start a private host, fill a form in a browser, stop it
 	@tools/demo.sh
 
 install: build ## PREFIX (default ~/.local): bin/ and lib/vant/plugins/
