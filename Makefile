@@ -27,8 +27,8 @@ lint: $(TOOLS)/golangci-lint ## golangci-lint, for Linux and for macOS
 	$(TOOLS)/golangci-lint run ./...
 	GOOS=darwin go vet ./...
 
-check: ## fast tests, without -race: all but those that run whole hosts and plugins
-	go test $$(go list ./... | grep -vE '/(cmd/vant|cmd/vantd|docs|host/internal/launch|sdk/plugintest|sdk/python)$$')
+check: ## fast tests, without -race: all but those that run whole hosts, plugins and browsers
+	go test $$(go list ./... | grep -vE '/(cmd/vant|cmd/vantd|docs|host/internal/launch|sdk/plugintest|sdk/python|plugins/browser/chromium)$$')
 
 test: test-deps build ## all tests, with the race detector; installs what they need
 	@tools/test.sh

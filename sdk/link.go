@@ -26,6 +26,11 @@ type link struct {
 	open   atomic.Bool // a stream is served
 	nextID atomic.Uint64
 
+	order  sync.Mutex    // held while an event gets its number and its place in out
+	queued atomic.Uint64 // number of the last event that has a place
+	taken  uint64        // of the last one that a stream took; serve's own
+	past   atomic.Uint64 // of the last one that went to a stream which has ended
+
 	mu      sync.Mutex // guards pending
 	pending map[uint64]chan *pluginv1.CallResult
 }
@@ -39,12 +44,26 @@ func newLink() *link {
 
 // event queues e; false means that the queue is full.
 func (l *link) event(e *pluginv1.Event) bool {
+	l.order.Lock()
+	defer l.order.Unlock()
+	n := l.queued.Load() + 1
 	select {
-	case l.out <- &pluginv1.LinkResponse{Message: &pluginv1.LinkResponse_Event{Event: e}}:
+	case l.out <- &pluginv1.LinkResponse{Message: &pluginv1.LinkResponse_Event{Event: e}, EventNumber: n}:
+		l.queued.Store(n)
 		return true
 	default:
 		return false
 	}
+}
+
+// events is the number of the last event for which an answer given now must
+// wait; 0: it need not.
+func (l *link) events() uint64 {
+	n := l.queued.Load()
+	if n <= l.past.Load() {
+		return 0 // the host has them, or they are lost
+	}
+	return n
 }
 
 // call runs a method through the host and waits for its result or ctx.
@@ -125,6 +144,7 @@ func (l *link) serve(stream pluginv1.Plugin_LinkServer, stop <-chan struct{}) er
 		return status.Error(codes.AlreadyExists, "link is open already")
 	}
 	defer l.open.Store(false)
+	defer func() { l.past.Store(l.taken) }()
 	defer l.fail()
 
 	broken := make(chan struct{})
@@ -177,6 +197,9 @@ func (l *link) send(stream pluginv1.Plugin_LinkServer, m *pluginv1.LinkResponse)
 		if !wanted {
 			return nil
 		}
+	}
+	if n := m.GetEventNumber(); n > 0 {
+		l.taken = n
 	}
 	return stream.Send(m)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -205,5 +207,76 @@ func TestCallsThatTakeTooLongAreTimeouts(t *testing.T) {
 func TestLargeParametersAreRefusedBeforeTheyTravel(t *testing.T) {
 	if _, err := newLink().call(context.Background(), "o.it", make([]byte, 1<<20+1), 0); code(err) != "request_too_large" {
 		t.Errorf("error is %v", err)
+	}
+}
+
+func TestEventsOfAStreamThatHasEndedAreNotWaitedFor(t *testing.T) {
+	l := newLink()
+	want := func(when string, n uint64) {
+		t.Helper()
+		if got := l.events(); got != n {
+			t.Errorf("%s: an answer names %d events, want %d", when, got, n)
+		}
+	}
+	want("at first", 0)
+	for range 3 {
+		l.event(&pluginv1.Event{Type: "t.x"})
+	}
+	want("before there is a stream", 3)
+	p := newPipe()
+	done := serveLink(l, p)
+	for n := range uint64(2) {
+		if m := <-p.out; m.GetEventNumber() != n+1 {
+			t.Errorf("event %d has number %d", n+1, m.GetEventNumber())
+		}
+	}
+	want("while the stream lasts", 3)
+	<-p.out // the third is on its way: it may be lost
+	close(p.in)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	want("after its end", 0)
+	l.event(&pluginv1.Event{Type: "t.x"})
+	want("after one more", 4)
+	p = newPipe()
+	done = serveLink(l, p)
+	if m := <-p.out; m.GetEventNumber() != 4 {
+		t.Errorf("on the next stream it has number %d", m.GetEventNumber())
+	}
+	want("on the next stream", 4)
+	close(p.in)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	want("at the end", 0)
+}
+
+func TestEventsAreNumberedInTheOrderInWhichTheyAreSent(t *testing.T) {
+	const goroutines, each = 8, 500
+	l, p := newLink(), newPipe()
+	done := serveLink(l, p)
+	var emitters sync.WaitGroup
+	for range goroutines {
+		emitters.Go(func() {
+			for range each {
+				for !l.event(&pluginv1.Event{Type: "t.x"}) {
+					runtime.Gosched() // a full queue gives no number
+				}
+			}
+		})
+	}
+	for n := range uint64(goroutines * each) {
+		if m := <-p.out; m.GetEventNumber() != n+1 {
+			t.Fatalf("number %d is sent in place %d", m.GetEventNumber(), n+1)
+		}
+	}
+	emitters.Wait()
+	if n := l.events(); n != goroutines*each {
+		t.Errorf("an answer names %d events", n)
+	}
+	close(p.in)
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

@@ -249,6 +249,68 @@ func TestBadEventsAreDroppedAndLogged(t *testing.T) {
 	}
 }
 
+// background declares a plugin whose one method has work beside the calls
+// publish n events, and returns when that is done.
+func background(n int) *sdk.Plugin {
+	work := make(chan chan struct{})
+	p := one(func(context.Context, nothing) (bool, error) {
+		done := make(chan struct{})
+		work <- done
+		<-done
+		return true, nil
+	})
+	p.OnStart(func(ctx context.Context) error {
+		go func() {
+			for {
+				select {
+				case done := <-work:
+					for range n {
+						sdk.Emit(ctx, "t.step", nil)
+					}
+					close(done)
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		return nil
+	})
+	return p
+}
+
+func TestEventsOfBackgroundWorkAreThereWithTheReply(t *testing.T) {
+	s := plugintest.New(t, background(3))
+	for round := range 200 {
+		if err := s.Call(t.Context(), "t.it", nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(s.Events()); n != 3*(round+1) {
+			t.Fatalf("%d events after %d rounds", n, round+1)
+		}
+	}
+}
+
+func TestAnswersNameTheEventsThatAreQueuedForLink(t *testing.T) {
+	for name, tt := range map[string]struct {
+		n    int
+		want uint64
+	}{
+		"none": {0, 0}, "some": {3, 3}, "more than the queue takes": {3000, 1024},
+	} {
+		t.Run(name, func(t *testing.T) {
+			service, end := background(tt.n).InProcess(inprocess.Open(), hclog.NewNullLogger())
+			defer end()
+			if _, err := service.Configure(t.Context(), &pluginv1.ConfigureRequest{}); err != nil {
+				t.Fatal(err)
+			}
+			out, err := service.Invoke(t.Context(), &pluginv1.InvokeRequest{Method: "t.it", Params: []byte("{}")})
+			if err != nil || out.GetLinkEvents() != tt.want || len(out.GetEvents()) != 0 {
+				t.Errorf("the answer is %v, %v", out, err)
+			}
+		})
+	}
+}
+
 func TestWorkThatOutlivesACallPublishesOnLink(t *testing.T) {
 	s := plugintest.New(t, one(func(ctx context.Context, _ nothing) (bool, error) {
 		go func() {

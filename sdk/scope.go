@@ -103,7 +103,8 @@ func Logger(ctx context.Context) hclog.Logger {
 // whose JSON form is an object of at most 64 KiB; nil stands for {}. The
 // events of a call are published in order before the client has its reply: at
 // most 2,048, whose types and data have 4 MiB together. Those of background
-// work are published at once. It never blocks on the host. An event that cannot
+// work are published at once, and before the client has the reply of a call
+// that returns later. It never blocks on the host. An event that cannot
 // be published is dropped and logged; those beyond the bounds of a call are
 // counted and logged when it ends.
 func Emit(ctx context.Context, typ string, data any) {

@@ -127,6 +127,7 @@ func (s *server) Invoke(ctx context.Context, req *pluginv1.InvokeRequest) (*plug
 	out.Result, out.Error = s.run(ctx, m, req.GetParams())
 	var dropped int
 	out.Events, out.Theme, dropped = c.end()
+	out.LinkEvents = s.link.events()
 	if dropped > 0 {
 		Logger(ctx).Error("events dropped: a call has at most 2048, and 4 MiB of them", "dropped", dropped)
 	}

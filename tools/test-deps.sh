@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need and the machine lacks: a C compiler for the race
-# detector, and Python's gRPC for the plugin in a second language.
+# detector, Python's gRPC for the plugin in a second language, and Chromium with a
+# font, without which text has no widths.
 set -euo pipefail
 
 packages=()
@@ -8,6 +9,8 @@ command -v gcc >/dev/null || packages+=(gcc libc6-dev)
 [ -x /usr/bin/python3 ] || packages+=(python3)
 /usr/bin/python3 -c 'import grpc, google.protobuf' 2>/dev/null || packages+=(python3-grpcio python3-protobuf)
 command -v protoc >/dev/null || packages+=(protobuf-compiler)
+command -v chromium chromium-browser google-chrome google-chrome-stable chrome >/dev/null || packages+=(chromium)
+[ -n "$(find /usr/share/fonts /usr/local/share/fonts ~/.fonts ~/.local/share/fonts -name '*.[to]tf' -print -quit 2>/dev/null)" ] || packages+=(fonts-dejavu-core)
 [ ${#packages[@]} -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then

@@ -310,6 +310,21 @@ func TestAPluginUnderADebuggerIsUsedInPlaceOfItsFile(t *testing.T) {
 		}
 	}
 
+	// Events that went to one host, or one generation, are not waited for by the
+	// next; those that come are.
+	events := func(who string) {
+		t.Helper()
+		if d := timed(t, h, "faulty.echo"); d > 700*time.Millisecond {
+			t.Errorf("%s: a call that causes nothing took %v", who, d)
+		}
+		before := latest(t, h)
+		must(t, h.Call(within(t, soon), "faulty.emit", map[string]any{"type": "test.link", "count": 3, "link": true}, nil))
+		if n := emitted(t, h, before, "test.link"); n != 3 {
+			t.Errorf("%s: %d events are there with the reply", who, n)
+		}
+	}
+	events("the first generation")
+
 	// A restart lets go and attaches again; the process goes on.
 	if err := h.Call(within(t, 20*time.Second), "plugins.restart", map[string]any{"name": "faulty"}, nil); err != nil {
 		t.Fatal(err)
@@ -317,6 +332,7 @@ func TestAPluginUnderADebuggerIsUsedInPlaceOfItsFile(t *testing.T) {
 	if err := h.Call(within(t, 10*time.Second), "faulty.echo", nil, nil); err != nil || !alive(cmd.Process.Pid) {
 		t.Fatalf("after a restart: %v, alive: %t", err, alive(cmd.Process.Pid))
 	}
+	events("the second")
 
 	// Lost, and back.
 	if err := cmd.Process.Kill(); err != nil {
@@ -332,6 +348,7 @@ func TestAPluginUnderADebuggerIsUsedInPlaceOfItsFile(t *testing.T) {
 	})
 
 	// The host goes, the process stays and serves the next one.
+	events("the first host")
 	h.Stop()
 	if !alive(again.Process.Pid) {
 		t.Fatal("the host ended a process that is not its own")
@@ -340,6 +357,7 @@ func TestAPluginUnderADebuggerIsUsedInPlaceOfItsFile(t *testing.T) {
 	if err := h.Call(within(t, 10*time.Second), "faulty.echo", nil, nil); err != nil {
 		t.Errorf("the next host: %v", err)
 	}
+	events("the next host")
 }
 
 func TestAHostDoesNotStartWithAFaultyReattach(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,3 +159,77 @@ func signal(t *testing.T, pid int, sig syscall.Signal) {
 }
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+// soon bounds what follows from a change of a file, on a machine that has more
+// to do.
+const soon = 15 * time.Second
+
+// variant gives the n-th build of the faulty plugin: each has another checksum.
+func variant(t *testing.T, n byte) []byte {
+	t.Helper()
+	b, err := os.ReadFile(built.faulty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(b, n)
+}
+
+func writeTo(t *testing.T, path string, b []byte, mode fs.FileMode) {
+	t.Helper()
+	if err := errors.Join(os.WriteFile(path, b, mode), os.Chmod(path, mode)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// moveTo puts a whole file in place by a rename.
+func moveTo(t *testing.T, path string, b []byte) {
+	t.Helper()
+	temp := filepath.Join(filepath.Dir(path), ".new")
+	writeTo(t, temp, b, 0o755)
+	if err := os.Rename(temp, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// becomes waits for a plugin's state, and gives its row.
+func becomes(t *testing.T, h *plugintest.RunningHost, name, what string, ok func(status) bool) status {
+	t.Helper()
+	var row status
+	eventually(t, soon, fmt.Sprintf("%s: %s", name, what), func() bool {
+		row = plugins(t, h)[name]
+		return ok(row)
+	})
+	return row
+}
+
+func serves(t *testing.T, h *plugintest.RunningHost, name string, generation uint64) status {
+	t.Helper()
+	return becomes(t, h, name, fmt.Sprintf("serving as generation %d", generation), func(s status) bool {
+		return s.State == "ready" && s.Generation == generation
+	})
+}
+
+func gone(t *testing.T, h *plugintest.RunningHost, name string) {
+	t.Helper()
+	becomes(t, h, name, "gone", func(s status) bool { return s.State == "" })
+}
+
+// cli runs vant against a host.
+func cli(t *testing.T, h *plugintest.RunningHost, args ...string) (status int, output string) {
+	t.Helper()
+	cmd := exec.CommandContext(within(t, time.Minute), built.vant, args...)
+	cmd.Env = append(os.Environ(), "VANT_SOCKET="+h.Socket(), "VANT_PLUGIN_PATH="+h.Plugins)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}

@@ -129,57 +129,6 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-func TestEventsOfACallAreThereBeforeItsReply(t *testing.T) {
-	h := faults(t)
-	for range 20 {
-		if err := h.Call(within(t, 5*time.Second), "faulty.emit", map[string]any{"type": "test.happened", "count": 1}, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var page struct{ Events []struct{ Type string } }
-	if err := h.Call(within(t, 5*time.Second), "events.since", map[string]any{"types": []string{"test"}}, &page); err != nil {
-		t.Fatal(err)
-	}
-	if len(page.Events) != 20 {
-		t.Errorf("%d events, want 20", len(page.Events))
-	}
-}
-
-func TestManyEventsOfACallAreThereInOrderBeforeItsReply(t *testing.T) {
-	const n = 1500
-	h := faults(t)
-	var before struct{ Latest uint64 }
-	must(t, h.Call(within(t, soon), "events.since", nil, &before))
-	must(t, h.Call(within(t, soon), "faulty.emit", map[string]any{"type": "test.many", "count": n}, nil))
-	var after struct{ Latest uint64 }
-	must(t, h.Call(within(t, soon), "events.since", map[string]any{"after": before.Latest + n - 1}, &after))
-	if after.Latest < before.Latest+n { // the host may have had events of its own
-		t.Fatalf("%d events are there with the reply, want %d", after.Latest-before.Latest, n)
-	}
-	next := 0
-	for cursor := before.Latest; cursor < after.Latest; {
-		var page struct {
-			Events []struct {
-				Sequence uint64
-				Data     struct{ N int }
-			}
-		}
-		must(t, h.Call(within(t, soon), "events.since", map[string]any{"after": cursor, "limit": 1024, "types": []string{"test.many"}}, &page))
-		if len(page.Events) == 0 {
-			break
-		}
-		for _, e := range page.Events {
-			if e.Data.N != next {
-				t.Fatalf("event %d came as number %d", e.Data.N, next)
-			}
-			next, cursor = next+1, e.Sequence
-		}
-	}
-	if next != n {
-		t.Errorf("%d events, want %d", next, n)
-	}
-}
-
 func TestPluginsCallEachOtherThroughTheHost(t *testing.T) {
 	h := faults(t)
 	var out json.RawMessage

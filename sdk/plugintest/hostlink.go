@@ -23,7 +23,7 @@ type hostLink struct {
 	ctx               context.Context
 	cancel            context.CancelFunc
 	answers           answers
-	event             func(*pluginv1.Event)
+	event             func(e *pluginv1.Event, number uint64)
 	in                chan *pluginv1.LinkRequest
 	done              chan struct{}
 	calls             sync.WaitGroup
@@ -32,7 +32,7 @@ type hostLink struct {
 	running map[uint64]context.CancelFunc
 }
 
-func openLink(server pluginv1.PluginServer, a answers, event func(*pluginv1.Event)) *hostLink {
+func openLink(server pluginv1.PluginServer, a answers, event func(e *pluginv1.Event, number uint64)) *hostLink {
 	l := &hostLink{
 		answers: a, event: event,
 		in: make(chan *pluginv1.LinkRequest), done: make(chan struct{}),
@@ -69,9 +69,10 @@ func (l *hostLink) Recv() (*pluginv1.LinkRequest, error) {
 
 // Send implements the stream: what the plugin sends.
 func (l *hostLink) Send(m *pluginv1.LinkResponse) error {
+	number := m.GetEventNumber()
 	switch m := m.GetMessage().(type) {
 	case *pluginv1.LinkResponse_Event:
-		l.event(m.Event)
+		l.event(m.Event, number)
 	case *pluginv1.LinkResponse_Call:
 		l.begin(m.Call)
 	case *pluginv1.LinkResponse_CancelCall:

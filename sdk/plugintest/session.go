@@ -53,6 +53,7 @@ type Session struct {
 
 	mu      sync.Mutex // guards the fields that follow
 	events  []Event
+	linked  uint64        // number of the last event that came by Link
 	changed chan struct{} // closed and replaced when events grows
 	nextID  uint64
 	stopped bool
@@ -118,7 +119,7 @@ func start(t testing.TB, p *sdk.Plugin, o Options) (*Session, error) {
 		lines.close()
 		return nil, err
 	}
-	s.link = openLink(s.server, o.Answers, func(e *pluginv1.Event) { s.record([]*pluginv1.Event{e}) })
+	s.link = openLink(s.server, o.Answers, func(e *pluginv1.Event, number uint64) { s.record(number, e) })
 	return s, nil
 }
 
@@ -266,7 +267,8 @@ func (s *Session) CallRaw(ctx context.Context, method string, params json.RawMes
 	if err != nil {
 		return nil, sdk.Errorf(string(envelope.PluginUnavailable), "%w", err)
 	}
-	s.record(out.GetEvents())
+	s.await(ctx, out.GetLinkEvents())
+	s.record(0, out.GetEvents()...)
 	if e := out.GetError(); e != nil {
 		return nil, asError(e)
 	}
@@ -305,12 +307,33 @@ func (s *Session) WaitEvent(ctx context.Context, typ string) (Event, error) {
 	}
 }
 
-func (s *Session) record(events []*pluginv1.Event) {
+// await waits for the event of that number on Link, as a host does.
+func (s *Session) await(ctx context.Context, number uint64) {
+	for {
+		s.mu.Lock()
+		linked, changed := s.linked, s.changed
+		s.mu.Unlock()
+		if number <= linked {
+			return
+		}
+		select {
+		case <-changed:
+		case <-s.link.done:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// record notes events; number is that of one which came by Link, else 0.
+func (s *Session) record(number uint64, events ...*pluginv1.Event) {
 	if len(events) == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.linked = max(s.linked, number)
 	for _, e := range events {
 		data := json.RawMessage(e.GetData())
 		if len(data) == 0 {

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/vant-run/vant/tools/internal/procfs"
 )
 
 const (
@@ -323,7 +325,7 @@ func (h *host) fatten(ctx context.Context) (peak float64, err error) {
 			left, err = left-1, errors.Join(err, e)
 		case <-time.After(time.Millisecond):
 		}
-		now, e := rss(h.cmd.Process.Pid)
+		now, e := procfs.RSS(h.cmd.Process.Pid)
 		if e != nil {
 			return 0, e
 		}

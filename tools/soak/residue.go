@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/vant-run/vant/tools/internal/procfs"
 )
 
 const (
@@ -88,7 +90,7 @@ func measure(h *host) (s snapshot, err error) {
 	if s.sockets, s.files, err = h.litter(); err != nil {
 		return s, err
 	}
-	s.rss, err = rss(pid)
+	s.rss, err = procfs.RSS(pid)
 	return s, err
 }
 
@@ -261,18 +263,4 @@ func (s *stage) killLeft() {
 	for _, pid := range marked(s.dir) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 	}
-}
-
-// rss is a process's resident memory in MiB.
-func rss(pid int) (float64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, ok := strings.Cut(string(b), "VmRSS:")
-	if !ok {
-		return 0, fmt.Errorf("process %d is gone", pid)
-	}
-	kb, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-	return kb / 1024, err
 }

@@ -23,25 +23,32 @@ func (l *Launcher) samples() bool {
 	return l.sampler.stop != nil
 }
 
+// limited is a spec of a plugin that may have 200 MiB.
+func limited(role string, env ...string) supervise.Spec {
+	s := spec(role, env...)
+	s.MemoryMax = 200 << 20
+	return s
+}
+
+// exceed has a plugin take 300 MiB. The answer may come before its end.
+func exceed(p supervise.Process, method string) *pluginv1.InvokeResponse {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	res, _ := p.Invoke(ctx, &pluginv1.InvokeRequest{Method: method, Params: []byte("300")})
+	return res
+}
+
 func TestAPluginBeyondItsMemoryIsEndedWithTheReason(t *testing.T) {
 	for _, tc := range []struct{ name, method string }{
 		{"by itself", "eat"}, {"by a process that left its group", "apart"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBench(t)
-			s := spec("good")
-			s.MemoryMax = 200 << 20
-			p, err := b.launch(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer p.Stop(time.Second)
-			if r := p.Resources(); r.MemoryBy != "sampling" || r.MemoryMax != s.MemoryMax || r.RSS < 1<<20 || r.RSS > s.MemoryMax {
+			p := b.startedAs(limited("good"))
+			if r := p.Resources(); r.MemoryBy != "sampling" || r.MemoryMax != 200<<20 || r.RSS < 1<<20 || r.RSS > r.MemoryMax {
 				t.Errorf("resources %+v", r)
 			}
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			defer cancel()
-			res, _ := p.Invoke(ctx, &pluginv1.InvokeRequest{Method: tc.method, Params: []byte("300")})
+			res := exceed(p, tc.method)
 			e := exits(t, p, 10*time.Second)
 			if want := regexp.MustCompile(`^its memory of [234]\d\d MiB exceeded memory_max 200 MiB$`); !want.MatchString(e.Reason) || e.Signal != "killed" {
 				t.Errorf("exit %+v", e)
@@ -62,9 +69,7 @@ func TestAPluginBeyondItsMemoryIsEndedWithTheReason(t *testing.T) {
 
 func TestAStartThatTakesTooMuchMemorySaysSo(t *testing.T) {
 	b := newBench(t)
-	s := spec("eat", "LAUNCH_TEST_EAT=300")
-	s.MemoryMax = 200 << 20
-	se := b.failed(s)
+	se := b.failed(limited("eat", "LAUNCH_TEST_EAT=300"))
 	if se.Permanent || !strings.Contains(se.Error(), "exceeded memory_max 200 MiB") {
 		t.Errorf("%v", se)
 	}
@@ -72,17 +77,9 @@ func TestAStartThatTakesTooMuchMemorySaysSo(t *testing.T) {
 
 func TestWhatForgotItsEnvironmentEndsWithAPluginThatExceeds(t *testing.T) {
 	b := newBench(t)
-	s := spec("good")
-	s.MemoryMax = 200 << 20
-	p, err := b.launch(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Stop(time.Second)
+	p := b.startedAs(limited("good"))
 	left := descendant(t, p, "hold", "")
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	_, _ = p.Invoke(ctx, &pluginv1.InvokeRequest{Method: "eat", Params: []byte("300")}) // it may come before the end
+	exceed(p, "eat")
 	if e := exits(t, p, 10*time.Second); e.Reason == "" {
 		t.Errorf("exit %+v", e)
 	}
@@ -96,11 +93,7 @@ func TestAPluginWithinItsMemoryLives(t *testing.T) {
 	b := newBench(t)
 	s := spec("good")
 	s.MemoryMax = 1 << 30
-	p, err := b.launch(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Stop(time.Second)
+	p := b.startedAs(s)
 	call(t, p, "eat", "100")
 	select {
 	case <-p.Exited():
@@ -131,11 +124,7 @@ func TestFilesAndNiceAreLimited(t *testing.T) {
 	b := newBench(t)
 	s := spec("good")
 	s.NoFile, s.CPUWeight = 128, 50
-	p, err := b.launch(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Stop(time.Second)
+	p := b.startedAs(s)
 	var got []int
 	if err := json.Unmarshal(call(t, p, "limits", "").Result, &got); err != nil {
 		t.Fatal(err)

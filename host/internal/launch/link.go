@@ -86,10 +86,11 @@ func (l *link) receive(stream linkStream) error {
 		if err != nil {
 			return err
 		}
+		number := m.EventNumber
 		switch m := m.Message.(type) {
 		case *pluginv1.LinkResponse_Event:
 			if m.Event != nil {
-				l.handler.Event(m.Event)
+				l.handler.Event(m.Event, number)
 			}
 		case *pluginv1.LinkResponse_Call:
 			if m.Call == nil {

@@ -21,11 +21,11 @@ import (
 
 // handler is a LinkHandler by functions.
 type handler struct {
-	event func(*pluginv1.Event)
+	event func(*pluginv1.Event, uint64)
 	call  func(context.Context, *pluginv1.Call) *pluginv1.CallResult
 }
 
-func (h handler) Event(e *pluginv1.Event) { h.event(e) }
+func (h handler) Event(e *pluginv1.Event, number uint64) { h.event(e, number) }
 func (h handler) Call(ctx context.Context, c *pluginv1.Call) *pluginv1.CallResult {
 	return h.call(ctx, c)
 }
@@ -46,9 +46,9 @@ func TestLinkDeliversEventsInOrderAndAnswersCalls(t *testing.T) {
 	var both sync.WaitGroup      // they meet, so they run at once
 	both.Add(2)
 	err := p.Link(ctx, handler{
-		event: func(e *pluginv1.Event) {
+		event: func(e *pluginv1.Event, number uint64) {
 			if e.Type == "test.event" {
-				events = append(events, string(e.Data))
+				events = append(events, fmt.Sprintf("%s:%d", e.Data, number))
 				return
 			}
 			if results = append(results, string(e.Data)); len(results) == 2 {
@@ -64,7 +64,7 @@ func TestLinkDeliversEventsInOrderAndAnswersCalls(t *testing.T) {
 	if status.Code(err) != codes.Canceled {
 		t.Errorf("Link = %v", err)
 	}
-	if got := strings.Join(events, " "); got != "0 1 2" {
+	if got := strings.Join(events, " "); got != "0:0 1:7 2:14" {
 		t.Errorf("events %s", got)
 	}
 	if got := strings.Join(results, ","); got != "1 r1,2 r2" && got != "2 r2,1 r1" {
@@ -85,7 +85,7 @@ func TestLinkRefusesTooManyCallsAndCancels(t *testing.T) {
 	var refused string
 	cancelled := map[uint64]bool{}
 	err = p.Link(ctx, handler{
-		event: func(e *pluginv1.Event) {
+		event: func(e *pluginv1.Event, _ uint64) {
 			if e.Type == "test.result" && strings.Contains(string(e.Data), "plugin_busy") {
 				mu.Lock()
 				refused = string(e.Data)
@@ -122,7 +122,7 @@ func TestLinkEndsWithTheProcess(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- p.Link(context.Background(), handler{
-			event: func(*pluginv1.Event) {},
+			event: func(*pluginv1.Event, uint64) {},
 			call: func(ctx context.Context, _ *pluginv1.Call) *pluginv1.CallResult {
 				close(under)
 				<-ctx.Done()

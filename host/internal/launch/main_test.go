@@ -156,7 +156,13 @@ func (b *bench) launch(s supervise.Spec) (supervise.Process, error) {
 // started is a launched plugin that the test's end stops.
 func (b *bench) started(role string, env ...string) supervise.Process {
 	b.t.Helper()
-	p, err := b.launch(spec(role, env...))
+	return b.startedAs(spec(role, env...))
+}
+
+// startedAs is started for any spec.
+func (b *bench) startedAs(s supervise.Spec) supervise.Process {
+	b.t.Helper()
+	p, err := b.launch(s)
 	if err != nil {
 		b.t.Fatal(err)
 	}

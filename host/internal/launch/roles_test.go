@@ -344,7 +344,7 @@ func (*pluginServer) Link(s grpc.BidiStreamingServer[pluginv1.LinkRequest, plugi
 	send := func(m *pluginv1.LinkResponse) { must(s.Send(m)) }
 	for i := range 3 {
 		send(&pluginv1.LinkResponse{Message: &pluginv1.LinkResponse_Event{
-			Event: &pluginv1.Event{Type: "test.event", Data: strconv.AppendInt(nil, int64(i), 10)}}})
+			Event: &pluginv1.Event{Type: "test.event", Data: strconv.AppendInt(nil, int64(i), 10)}}, EventNumber: uint64(i) * 7})
 	}
 	n, err := strconv.Atoi(os.Getenv("LAUNCH_TEST_LINK"))
 	must(err)

@@ -22,6 +22,9 @@ type generation struct {
 	ready  time.Time
 	muted  atomic.Bool // a bad event has been logged
 
+	arrivals arrivals
+	overdue  atomic.Bool // events that did not come have been logged
+
 	// life ends the Link stream and the health checks.
 	life context.Context
 	end  context.CancelFunc
@@ -47,6 +50,7 @@ func (p *Plugin) newGeneration(number uint64, spec Spec, set *method.Set, proc P
 		hurry: make(chan struct{}),
 		gone:  make(chan struct{}),
 	}
+	g.arrivals.open() // the first call may come before the stream
 	g.life, g.end = context.WithCancel(context.Background())
 	g.severed, g.sever = context.WithCancel(context.Background())
 	return g

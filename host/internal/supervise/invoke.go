@@ -128,6 +128,9 @@ func (g *generation) invoke(ctx context.Context, req *pluginv1.InvokeRequest) (*
 	} else {
 		res, err = g.proc.Invoke(ctx, req)
 	}
+	if n := res.GetLinkEvents(); n > g.arrivals.last.Load() {
+		g.await(ctx, n)
+	}
 	g.p.stats.latency.add(time.Since(began))
 	if err != nil {
 		return nil, g.failure(ctx, err)

@@ -16,7 +16,9 @@ func (g *generation) link() {
 	wait := linkRetryMin
 	for {
 		began := time.Now()
+		g.arrivals.open()
 		err := g.proc.Link(g.life, linkHandler{g})
+		g.arrivals.close()
 		select {
 		case <-g.life.Done():
 			return
@@ -49,8 +51,9 @@ type linkHandler struct{ g *generation }
 
 // Event publishes what a plugin says, as far as it may say it. What may not
 // be said is counted; the first of each generation is logged.
-func (h linkHandler) Event(ev *pluginv1.Event) {
+func (h linkHandler) Event(ev *pluginv1.Event, number uint64) {
 	p := h.g.p
+	defer h.g.arrivals.reach(number)
 	entry, fault := events.FromPlugin(ev.GetType(), ev.GetData())
 	if entry.Type != "" {
 		p.s.opts.Emit(entry.Type, entry.Data)

@@ -29,7 +29,7 @@ func TestEventsOfPluginsAreChecked(t *testing.T) {
 			var got []string
 			w := newWorld(t, func(Spec, int) script {
 				return script{link: func(ctx context.Context, h LinkHandler) error {
-					h.Event(&pluginv1.Event{Type: c.typ, Data: []byte(c.data)})
+					h.Event(&pluginv1.Event{Type: c.typ, Data: []byte(c.data)}, 0)
 					return hang(ctx)
 				}}
 			}, func(o *Options) {

@@ -23,6 +23,9 @@ const (
 	// is opened again.
 	linkRetryMin = time.Second
 	linkRetryMax = 30 * time.Second
+	// arrivalBound is how long an answer waits for events that its plugin had
+	// queued for Link before.
+	arrivalBound = time.Second
 	// attachRetryMax bounds the wait before the next try to attach to a process
 	// that somebody starts by hand.
 	attachRetryMax = time.Second

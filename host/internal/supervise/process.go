@@ -85,8 +85,9 @@ type Resources struct {
 
 // LinkHandler receives what a plugin sends on Link.
 type LinkHandler interface {
-	// Event is called in order and must not block.
-	Event(ev *pluginv1.Event)
+	// Event is called in order and must not block. The number is what answers
+	// to Invoke name as link_events; 0: none does.
+	Event(ev *pluginv1.Event, number uint64)
 	// Call runs a method for the plugin; ctx ends when the plugin cancels the
 	// call or goes away.
 	Call(ctx context.Context, call *pluginv1.Call) *pluginv1.CallResult

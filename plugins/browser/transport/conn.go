@@ -115,7 +115,8 @@ func (c *Conn) Attach(id string, h Handler) *Session {
 		s.end(ErrDetached)
 	default:
 		if old := c.sessions[id]; old != nil {
-			c.drop(old, ErrDetached)
+			old.end(ErrDetached)
+			c.interrupt(old, ErrDetached)
 		}
 		c.sessions[id] = s
 	}
@@ -131,14 +132,21 @@ func (c *Conn) Detach(id string, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.sessions[id]; s != nil && s != c.root { // the root ends with the connection
-		c.drop(s, cause)
+		delete(c.sessions, id)
+		s.end(cause)
+		c.interrupt(s, cause) // with c.mu held no command starts in between
 	}
 }
 
-// drop ends a session; c.mu is held, so that no command starts in between.
-func (c *Conn) drop(s *Session, cause error) {
-	delete(c.sessions, s.id)
-	s.end(cause)
+// Interrupt fails what waits for answers of a session, which goes on.
+func (c *Conn) Interrupt(s *Session, cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.interrupt(s, cause)
+}
+
+// interrupt fails a session's commands; c.mu is held.
+func (c *Conn) interrupt(s *Session, cause error) {
 	for n, p := range c.pending {
 		if p.session == s {
 			delete(c.pending, n)

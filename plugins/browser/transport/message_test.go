@@ -76,7 +76,9 @@ func FuzzRepair(f *testing.F) {
 }
 
 // deep says whether a text has more levels than decoders take.
-func deep(text []byte) bool { return bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > 9000 }
+func deep(text []byte) bool {
+	return bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > 9000
+}
 
 func FuzzSplit(f *testing.F) {
 	f.Add([]byte(`{"id":1,"result":{"a":[1,{"b":"}\""}]},"sessionId":"S"}`))

@@ -322,6 +322,34 @@ func TestEveryModeMisbehavesAsItsTableSays(t *testing.T) {
 				t.Errorf("message is %q", err)
 			}
 		},
+		"liar-events": func(t *testing.T, f *faulty) {
+			f.connect()
+			f.configure()
+			if out, err := f.invoke("echo", "{}"); err != nil || out.GetLinkEvents() != 1<<63 {
+				t.Errorf("echo: %v, %v", out, err)
+			}
+			link, err := f.client.Link(f.short())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = link.Recv()
+			f.wantCode(err, codes.DeadlineExceeded)
+		},
+		"broken-link": func(t *testing.T, f *faulty) {
+			f.connect()
+			f.configure()
+			for n := range uint64(2) {
+				if out, err := f.invoke("echo", "{}"); err != nil || out.GetLinkEvents() != n+1 {
+					t.Errorf("echo: %v, %v", out, err)
+				}
+			}
+			link, err := f.client.Link(f.short())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = link.Recv()
+			f.wantCode(err, codes.Internal)
+		},
 		"crash-loop": func(t *testing.T, f *faulty) {
 			f.connect()
 			f.configure()
@@ -420,6 +448,7 @@ func TestMethodsAnswer(t *testing.T) {
 		{"badutf8", `{}`, "\"\xff\xfe\""},
 		{"pretty", `{}`, "{\n  \"a\": 1,\n  \"b\": [\n    true\n  ]\n}\n"},
 		{"emit", `{"count":2}`, "2"},
+		{"emit", `{"count":2,"link":true}`, "2"},
 		{"alloc", `{"mb":2}`, "2"},
 		{"open", `{"count":3}`, "3"},
 		{"log", `{"kind":"stdout","lines":2}`, "2"},
@@ -428,7 +457,7 @@ func TestMethodsAnswer(t *testing.T) {
 		if err != nil || string(out.GetResult()) != tc.want {
 			t.Errorf("%s: %q, %v, %v", tc.method, out.GetResult(), out.GetError(), err)
 		}
-		if n := len(out.GetEvents()); tc.method == "emit" && n != 2 {
+		if n := len(out.GetEvents()) + int(out.GetLinkEvents()); tc.method == "emit" && n != 2 {
 			t.Errorf("emit: %d events", n)
 		}
 	}

@@ -39,6 +39,8 @@
 //	                   descriptor, after Configure
 //	ignore-term        SIGTERM and Shutdown change nothing
 //	hang-drain         Drain hangs
+//	liar-events        every answer names 2^63 events on Link, none comes
+//	broken-link        Link fails at once, and every answer names one event more
 //	stop-self          SIGSTOP to itself, AFTER_MS after Configure
 //
 // The methods of the normal mode, all below the namespace (default faulty):
@@ -48,7 +50,7 @@
 //	exit     {code}                          pretty   a result of many lines
 //	crash    SIGKILL to itself               env      environment and folder
 //	stop     SIGSTOP to itself               fds      open descriptors
-//	panic    a panic in the method           emit     {type, count, background}
+//	panic    a panic in the method           emit     {type, count, background, link}
 //	big      {bytes} a string of that size   call     {method, params, timeout_ms}
 //	alloc    {mb} memory that is kept        error    {code, message}
 //	spawn    {setsid, clean, mb} a           log      {lines, kind}

@@ -63,7 +63,12 @@ func build(s settings) *sdk.Plugin {
 	sdk.HandleRaw(p, n("pretty"), "a result of many lines", fixed("{\n  \"a\": 1,\n  \"b\": [\n    true\n  ]\n}\n"))
 	sdk.Handle(p, n("env"), "environment, folder and process ids", environment)
 	sdk.Handle(p, n("fds"), "open descriptors", descriptors)
-	sdk.Handle(p, n("emit"), "publishes events", emit)
+	aside := make(worker)
+	p.OnStart(func(ctx context.Context) error {
+		go aside.run(ctx)
+		return nil
+	})
+	sdk.Handle(p, n("emit"), "publishes events", aside.emit)
 	sdk.Handle(p, n("call"), "calls a method through the host", call, sdk.Timeout(60*time.Second))
 	sdk.Handle(p, n("error"), "fails", func(_ context.Context, in struct {
 		Code    string `json:"code" default:"faulty_own"`
@@ -156,15 +161,41 @@ type emitParams struct {
 	Type       string `json:"type" default:"faulty.event"`
 	Count      int    `json:"count" default:"1" clamp:"0,100000"`
 	Background bool   `json:"background,omitempty"`
+	Link       bool   `json:"link,omitempty"`
 }
 
-func emit(ctx context.Context, in emitParams) (int, error) {
+// worker runs what it is given beside the calls, as what reads from a browser
+// does.
+type worker chan func(context.Context)
+
+func (w worker) run(ctx context.Context) {
+	for {
+		select {
+		case do := <-w:
+			do(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (w worker) emit(ctx context.Context, in emitParams) (int, error) {
 	publish := func(ctx context.Context) {
 		for i := range in.Count {
 			sdk.Emit(ctx, in.Type, map[string]int{"n": i})
 		}
 	}
-	if !in.Background {
+	switch {
+	case in.Link:
+		done := make(chan struct{})
+		select {
+		case w <- func(life context.Context) { publish(life); close(done) }:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		<-done
+		return in.Count, nil
+	case !in.Background:
 		publish(ctx)
 		return in.Count, nil
 	}

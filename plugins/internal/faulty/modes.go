@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -43,6 +44,13 @@ var modes = map[string]mode{
 	"wrong-name":     {before: func(s settings) { serveRaw(s, &raw{settings: s, describe: wrongName}, where{}) }},
 	"bad-schema":     {before: func(s settings) { serveRaw(s, &raw{settings: s, describe: badSchema}, where{}) }},
 	"hang-drain":     {before: func(s settings) { serveRaw(s, &raw{settings: s, hangDrain: true}, where{}) }},
+	"liar-events": {before: func(s settings) {
+		serveRaw(s, &raw{settings: s, link: hangLink, events: func() uint64 { return 1 << 63 }}, where{})
+	}},
+	"broken-link": {before: func(s settings) {
+		var said atomic.Uint64
+		serveRaw(s, &raw{settings: s, link: breakLink, events: func() uint64 { return said.Add(1) }}, where{})
+	}},
 	"ignore-term": {before: func(s settings) {
 		signal.Ignore(syscall.SIGTERM)
 		serveRaw(s, &raw{settings: s}, where{})

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	pluginv1 "github.com/vant-run/vant/proto/plugin/v1"
 )
@@ -31,6 +33,8 @@ type raw struct {
 	describe             func(context.Context, settings) (*pluginv1.DescribeResponse, error)
 	noHealth, hangHealth bool
 	hangDrain            bool
+	link                 func(pluginv1.Plugin_LinkServer) error // nil: there is none
+	events               func() uint64                          // what an answer says of Link; nil: nothing
 }
 
 // serveRaw serves until the process is ended from outside.
@@ -149,7 +153,28 @@ func (r *raw) Configure(context.Context, *pluginv1.ConfigureRequest) (*pluginv1.
 
 // Invoke implements the service: every method is echo.
 func (r *raw) Invoke(_ context.Context, req *pluginv1.InvokeRequest) (*pluginv1.InvokeResponse, error) {
-	return &pluginv1.InvokeResponse{Result: req.GetParams()}, nil
+	out := &pluginv1.InvokeResponse{Result: req.GetParams()}
+	if r.events != nil {
+		out.LinkEvents = r.events()
+	}
+	return out, nil
+}
+
+// Link implements the service.
+func (r *raw) Link(stream pluginv1.Plugin_LinkServer) error {
+	if r.link == nil {
+		return r.UnimplementedPluginServer.Link(stream)
+	}
+	return r.link(stream)
+}
+
+func hangLink(stream pluginv1.Plugin_LinkServer) error {
+	<-stream.Context().Done()
+	return stream.Context().Err()
+}
+
+func breakLink(pluginv1.Plugin_LinkServer) error {
+	return status.Error(codes.Internal, "the link is broken")
 }
 
 // Drain implements the service.

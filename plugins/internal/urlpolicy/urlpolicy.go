@@ -2,6 +2,9 @@
 // Plugins that take URLs ask it twice: by name before anything is sent, and
 // by address when a connection is dialled, so that a name that changes its
 // address in between gains nothing.
+//
+// [Navigation] decides, on top of that, which URLs a browser's tabs may show,
+// and gives them the form in which the browser reads them.
 package urlpolicy
 
 import (

@@ -666,7 +666,12 @@ type InvokeResponse struct {
 	// reply. At most 2048 events, and 4 MiB of their types and data.
 	Events []*Event `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
 	// Presentation hints as a JSON object; empty: none.
-	Theme         []byte `protobuf:"bytes,4,opt,name=theme,proto3" json:"theme,omitempty"`
+	Theme []byte `protobuf:"bytes,4,opt,name=theme,proto3" json:"theme,omitempty"`
+	// The number of the last event that was queued for Link when the method
+	// returned: the host publishes it, and those before it, before the client
+	// has its reply. 0: there is nothing to wait for, as when all of them went to
+	// streams that have ended.
+	LinkEvents    uint64 `protobuf:"varint,5,opt,name=link_events,json=linkEvents,proto3" json:"link_events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -727,6 +732,13 @@ func (x *InvokeResponse) GetTheme() []byte {
 		return x.Theme
 	}
 	return nil
+}
+
+func (x *InvokeResponse) GetLinkEvents() uint64 {
+	if x != nil {
+		return x.LinkEvents
+	}
+	return 0
 }
 
 type Error struct {
@@ -930,7 +942,12 @@ type LinkResponse struct {
 	//	*LinkResponse_Event
 	//	*LinkResponse_Call
 	//	*LinkResponse_CancelCall
-	Message       isLinkResponse_Message `protobuf_oneof:"message"`
+	Message isLinkResponse_Message `protobuf_oneof:"message"`
+	// With an event: its number, for InvokeResponse.link_events. Events are
+	// numbered from 1 in the order in which they are sent, over the life of the
+	// process and all its streams; one that is dropped has no number. 0: no answer
+	// waits for it.
+	EventNumber   uint64 `protobuf:"varint,4,opt,name=event_number,json=eventNumber,proto3" json:"event_number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -997,6 +1014,13 @@ func (x *LinkResponse) GetCancelCall() *CancelCall {
 		}
 	}
 	return nil
+}
+
+func (x *LinkResponse) GetEventNumber() uint64 {
+	if x != nil {
+		return x.EventNumber
+	}
+	return 0
 }
 
 type isLinkResponse_Message interface {
@@ -1346,12 +1370,14 @@ const file_plugin_v1_plugin_proto_rawDesc = "" +
 	"request_id\x18\x02 \x01(\tR\trequestId\x12\x16\n" +
 	"\x06caller\x18\x03 \x01(\tR\x06caller\x12 \n" +
 	"\vtraceparent\x18\x04 \x01(\tR\vtraceparent\x12\x14\n" +
-	"\x05depth\x18\x05 \x01(\rR\x05depth\"\x9a\x01\n" +
+	"\x05depth\x18\x05 \x01(\rR\x05depth\"\xbb\x01\n" +
 	"\x0eInvokeResponse\x12\x16\n" +
 	"\x06result\x18\x01 \x01(\fR\x06result\x12+\n" +
 	"\x05error\x18\x02 \x01(\v2\x15.vant.plugin.v1.ErrorR\x05error\x12-\n" +
 	"\x06events\x18\x03 \x03(\v2\x15.vant.plugin.v1.EventR\x06events\x12\x14\n" +
-	"\x05theme\x18\x04 \x01(\fR\x05theme\"y\n" +
+	"\x05theme\x18\x04 \x01(\fR\x05theme\x12\x1f\n" +
+	"\vlink_events\x18\x05 \x01(\x04R\n" +
+	"linkEvents\"y\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +
@@ -1363,12 +1389,13 @@ const file_plugin_v1_plugin_proto_rawDesc = "" +
 	"\vLinkRequest\x12=\n" +
 	"\vcall_result\x18\x01 \x01(\v2\x1a.vant.plugin.v1.CallResultH\x00R\n" +
 	"callResultB\t\n" +
-	"\amessage\"\xb3\x01\n" +
+	"\amessage\"\xd6\x01\n" +
 	"\fLinkResponse\x12-\n" +
 	"\x05event\x18\x01 \x01(\v2\x15.vant.plugin.v1.EventH\x00R\x05event\x12*\n" +
 	"\x04call\x18\x02 \x01(\v2\x14.vant.plugin.v1.CallH\x00R\x04call\x12=\n" +
 	"\vcancel_call\x18\x03 \x01(\v2\x1a.vant.plugin.v1.CancelCallH\x00R\n" +
-	"cancelCallB\t\n" +
+	"cancelCall\x12!\n" +
+	"\fevent_number\x18\x04 \x01(\x04R\veventNumberB\t\n" +
 	"\amessage\"}\n" +
 	"\x04Call\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +

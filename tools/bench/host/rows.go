@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/vant-run/vant/tools/bench/internal/measure"
+	"github.com/vant-run/vant/tools/internal/procfs"
 )
 
 func (b *bench) calls(rounds int) error {
@@ -219,7 +220,7 @@ func (b *bench) memory(calls int) error {
 	if err := measure.Settle(pid); err != nil {
 		return err
 	}
-	idle, err := measure.RSS(pid)
+	idle, err := procfs.RSS(pid)
 	if err != nil {
 		return err
 	}
@@ -249,7 +250,7 @@ func (b *bench) memory(calls int) error {
 			return <-errs
 		}
 		done = upTo
-		now, err := measure.RSS(pid)
+		now, err := procfs.RSS(pid)
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/vant-run/vant/cmd/vant/internal/agent"
 	"github.com/vant-run/vant/cmd/vant/internal/hostproc"
 	"github.com/vant-run/vant/cmd/vant/internal/output"
+	"github.com/vant-run/vant/internal/chromium"
 	"github.com/vant-run/vant/internal/release"
 	"github.com/vant-run/vant/sdk/client"
 )
@@ -119,11 +120,11 @@ func (a *app) examine(ctx context.Context) []finding {
 			f.Advice = "choose another path with --socket or $VANT_SOCKET"
 		}
 		found = append(append(found, f), offline...)
-		return append(found, checkChromium(ctx, a.Getenv("PATH"), usesBrowser(dirs, nil)))
+		return append(found, checkChromium(ctx, a.Getenv, usesBrowser(dirs, nil)))
 	}
 	found = append(found, checkServer(c.Socket(), pid, noStatus, running, vantd), checkVersion(version))
 	found = slices.Concat(found, offline, plugins)
-	return append(found, checkChromium(ctx, a.Getenv("PATH"), usesBrowser(dirs, rows)))
+	return append(found, checkChromium(ctx, a.Getenv, usesBrowser(dirs, rows)))
 }
 
 // checkFolder: whoever may write in the socket's folder may put another socket
@@ -439,48 +440,30 @@ func usesBrowser(dirs []pluginFolder, rows []row) bool {
 		})
 }
 
-// chromiums are the names and places under which Chromium is looked for.
-var chromiums = []string{
-	"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
-	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
-}
-
-// checkChromium finds the browser. Without a plugin that drives one it may be
-// missing.
-func checkChromium(ctx context.Context, path string, needed bool) finding {
+// checkChromium finds the browser where the plugin does. Without a plugin that
+// drives one it may be missing.
+func checkChromium(ctx context.Context, getenv func(string) string, needed bool) finding {
 	f := finding{Check: "chromium", OK: true}
-	for _, name := range chromiums {
-		file := lookPath(name, path)
-		if file == "" {
-			continue
+	file, err := chromium.Find("", getenv)
+	if err != nil {
+		f.Detail = "not installed; no plugin here needs it"
+		if needed {
+			f.OK, f.Detail, f.Advice = false, "not installed, and the plugin browser needs it", chromium.Advice()
 		}
-		out, err := outputOf(ctx, toolBound, file, "--version")
-		if err != nil {
-			f.OK, f.Detail, f.Advice = !needed, file+" does not run: "+err.Error(), "install it anew"
-			return f
-		}
-		version, _, _ := strings.Cut(out, "\n")
-		f.Detail = file + ", " + strings.TrimSpace(version)
 		return f
 	}
-	f.Detail = "not installed; no plugin here needs it"
-	if needed {
-		f.OK, f.Detail = false, "not installed, and the plugin browser needs it"
-		f.Advice = "install it (Debian, Ubuntu: apt-get install chromium), or name another one by plugins.browser.path in the configuration"
+	out, err := outputOf(ctx, toolBound, file, "--version")
+	if err != nil {
+		f.OK, f.Detail, f.Advice = !needed, file+" does not run: "+err.Error(), "install it anew"
+		return f
 	}
-	return f
-}
-
-// lookPath finds a program in the folders of path.
-func lookPath(name, path string) string {
-	if filepath.IsAbs(name) {
-		path, name = filepath.Dir(name), filepath.Base(name)
-	}
-	for _, dir := range filepath.SplitList(path) {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return file
+	// A launcher's own complaints come first.
+	version := out
+	for line := range strings.Lines(out) {
+		if version = strings.TrimSpace(line); strings.Contains(version, "Chrom") || strings.Contains(version, "Edge") {
+			break
 		}
 	}
-	return ""
+	f.Detail = file + ", " + version
+	return f
 }

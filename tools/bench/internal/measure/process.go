@@ -24,20 +24,6 @@ func Settle(pid int) error {
 	})
 }
 
-// RSS is the process's resident memory in MiB.
-func RSS(pid int) (float64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, ok := strings.Cut(string(b), "VmRSS:")
-	if !ok {
-		return 0, fmt.Errorf("process %d is gone", pid)
-	}
-	kb, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-	return kb / 1024, err
-}
-
 // CPU is the time that all the process's threads have run.
 func CPU(pid int) (time.Duration, error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))

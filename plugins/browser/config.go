@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/vant-run/vant/plugins/internal/urlpolicy"
+)
+
+// config is the plugin's section of the host's configuration.
+type config struct {
+	Path       string   `json:"path,omitempty" doc:"the browser's executable; without it chromium, google-chrome and others are looked for"`
+	Headless   string   `json:"headless,omitempty" enum:"auto,true,false" doc:"true: no window is shown; auto, the default: so when there is no display"`
+	Profile    string   `json:"profile,omitempty" doc:"folder of the profile, absolute; without it one below the plugin's data folder"`
+	Args       []string `json:"args,omitempty" doc:"more flags for the browser"`
+	Dialogs    string   `json:"dialogs,omitempty" enum:"dismiss,hold" doc:"dismiss, the default: alerts are accepted, confirm and prompt are dismissed, pages may be left; hold: page.dialog answers"`
+	AllowFile  []string `json:"allow_file,omitempty" doc:"folders, absolute, below which file: addresses may be opened"`
+	AllowHosts []string `json:"allow_hosts,omitempty" doc:"hosts that may be reached, all others may not: names, *.names and addresses"`
+	DenyHosts  []string `json:"deny_hosts,omitempty" doc:"hosts that may not be reached; wins over allow_hosts"`
+}
+
+// check says what the schema cannot.
+func (c config) check() error {
+	for _, folder := range append(slices.Clone(c.AllowFile), c.Profile) {
+		if folder != "" && !filepath.IsAbs(folder) {
+			return fmt.Errorf("%s is not an absolute path", folder)
+		}
+	}
+	if _, err := urlpolicy.New(urlpolicy.Config{AllowHosts: c.AllowHosts, DenyHosts: c.DenyHosts}); err != nil {
+		return err
+	}
+	for _, arg := range c.Args {
+		if len(arg) < 3 || arg[:2] != "--" {
+			return errors.New("args: each must begin with --")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+// Package inject is the JavaScript that works inside of pages, and how it is
+// called. It knows nothing of CDP: package page evaluates what it gives.
+//
+// The files of js are one script, in the order of their numbers, in one
+// function scope: what an earlier file declares, the later ones use. It is
+// evaluated once in the isolated world named "vant" of each document, and sets
+// one thing there, globalThis.__vant, which holds what Go calls. A file adds to
+// it through the constant api.
+//
+// The rules that all of it keeps:
+//
+//   - The page sees nothing: no attribute, no node and no global is ours, and
+//     what is kept is in closures, by WeakMap and WeakRef, so that nothing of
+//     the page lives longer.
+//   - A call takes one JSON value and answers with one string: JSON, or lines.
+//     Failures are values; an exception is a fault of the script.
+//   - Properties of forms and of the document are read by the getters of their
+//     prototypes (package dom of the script), for both answer to the names of
+//     what they hold.
+//   - The work and the answer of a call are bounded, whatever the page is.
+//   - Text leaves well-formed and cut at the end of a grapheme, and the values
+//     of secret fields do not leave at all.
+package inject
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+)
+
+//go:embed js/*.js
+var files embed.FS
+
+// Source is the script. Evaluated a second time in a world, it leaves the first
+// as it is.
+var Source = sync.OnceValue(func() string {
+	names, err := fs.Glob(files, "js/*.js") // sorted
+	if err != nil {
+		panic(err)
+	}
+	var b strings.Builder
+	b.WriteString("(() => {\n'use strict';\nif (globalThis.__vant) return;\nconst api = {};\n")
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			panic(err)
+		}
+		b.Write(text)
+		b.WriteByte('\n')
+	}
+	b.WriteString("globalThis.__vant = api;\n})();")
+	return b.String()
+})
+
+// Call is the expression that calls a function of the script with one argument,
+// which must be a value that encoding/json can write.
+func Call(name string, arg any) (string, error) {
+	text, err := json.Marshal(arg)
+	if err != nil {
+		return "", fmt.Errorf("the argument of %s: %w", name, err)
+	}
+	return "__vant." + name + "(" + string(text) + ")", nil
+}

@@ -1,0 +1,157 @@
+// The outline: the visible page as an indented text, for a reader that is a
+// language model. What can be acted on has its ref; text inside of it is its
+// name and is not said again.
+const outline = (() => {
+  const { tag, html } = dom;
+  const { GONE, INERT, WHOLE } = elements;
+
+  // Further flags of this walk.
+  const ALONE = 1 << 30; // came from a slot: its siblings are not the next
+  const LEAVE = 1 << 29; // the end of a block
+  const MUTE = 1 << 28; // text that is said already, or to nobody
+
+  const NODES_MAX = 100000;
+  const TEXT_MAX = 500;
+  const DEPTH_MAX = 40;
+
+  const SAID = new Set(['heading', 'banner', 'complementary', 'contentinfo', 'form', 'main', 'navigation', 'region',
+    'search', 'dialog', 'alertdialog', 'alert', 'status', 'table', 'grid', 'tree', 'tablist', 'tabpanel', 'menu',
+    'menubar', 'toolbar', 'radiogroup', 'listbox', 'progressbar', 'meter']);
+  const SAID_NAMED = new Set(['img', 'group', 'figure', 'list', 'article', 'iframe']);
+  const LEAVES = new Set(['heading', 'img', 'progressbar', 'meter']);
+  const CELLS = new Set(['cell', 'gridcell', 'columnheader', 'rowheader']);
+
+  const indent = (st) => '  '.repeat(Math.min(st.depth, DEPTH_MAX));
+
+  function prefix(st) {
+    const bullet = st.bullet ? '- ' : '';
+    st.bullet = false;
+    return indent(st) + bullet;
+  }
+
+  // The line of an element with a ref.
+  function line(st, el, f) {
+    flush(st);
+    st.wrote = f;
+    let out = `${prefix(st)}${f.role} ${JSON.stringify(f.name)} ${f.ref}`;
+    if (f.level) out += ` level ${f.level}`;
+    if (f.value !== undefined) out += ` = ${JSON.stringify(f.value)}`;
+    if (f.checked !== undefined) out += f.checked === 'mixed' ? ' mixed' : f.checked ? ' checked' : ' unchecked';
+    if (f.expanded !== undefined) out += f.expanded ? ' expanded' : ' collapsed';
+    for (const s of ['selected', 'disabled', 'required', 'focused']) if (f[s]) out += ` ${s}`;
+    if (f.href) out += ` ${near(f.href)}`;
+    return out;
+  }
+
+  // An address of this site by its path.
+  const near = (url) => (url.startsWith(`${location.origin}/`) ? url.slice(location.origin.length) : url);
+
+  function flush(st) {
+    const text = aria.tidy(st.run, TEXT_MAX).replace(/^(?:\| ?)+|(?: ?\|)+$/g, '').trim();
+    st.run = '';
+    if (text) snapshot.put(st, prefix(st) + text);
+  }
+
+  // A line of something without a ref; false when it has nothing to say.
+  function say(st, el, role) {
+    if (!SAID.has(role) && !SAID_NAMED.has(role)) return false;
+    const name = aria.name(el);
+    if (!name && (SAID_NAMED.has(role) || role === 'heading')) return false;
+    flush(st);
+    const level = aria.level(el, role);
+    const value = aria.value(el, role);
+    snapshot.put(st, `${prefix(st)}${role}${level && role === 'heading' ? ` ${level}` : ''}${name ? ` ${JSON.stringify(name)}` : ''}` +
+      `${value === undefined ? '' : ` = ${JSON.stringify(value)}`}`);
+    return true;
+  }
+
+  const inline = (display) => display.startsWith('inline') || display === 'contents';
+
+  // Enters an element: gives the flags of what is in it, and leaves its depth
+  // in st.below; -1 when there is nothing to enter.
+  function enter(st, el, t, flags) {
+    const role = aria.role(el);
+    if (CELLS.has(role)) st.run += ' | ';
+    else if (!inline(dom.style(el).display)) flush(st);
+    if (role === 'listitem' && !(flags & MUTE)) st.bullet = true;
+
+    st.wrote = null;
+    let below = snapshot.visit(st, el, t, flags & ~MUTE) | (flags & MUTE);
+    if (below & (GONE | INERT)) return -1;
+    st.below = st.depth + 1;
+    if (st.wrote) {
+      // A long clickable thing has more in it than its name.
+      if (WHOLE.has(role) || st.wrote.value !== undefined || st.wrote.name.length < aria.NAME_MAX - 1) below |= MUTE;
+    } else if (elements.control(el) || dom.attr(el, 'aria-hidden') === 'true') {
+      below |= MUTE;
+      st.below--;
+    } else if (!(flags & MUTE) && say(st, el, role)) {
+      if (LEAVES.has(role)) below |= MUTE;
+    } else if (role !== 'listitem') {
+      st.below--;
+    }
+    return t === 'svg' || t === 'textarea' || elements.sealed(t, st.detail) ? -1 : below;
+  }
+
+  function read(st, node, flags) {
+    if (flags & MUTE) return;
+    const text = dom.text(node);
+    const p = dom.parent(node);
+    if (!text.trim()) st.run += ' ';
+    else if (!p || dom.style(p).visibility === 'visible') st.run += text.length > 4 * TEXT_MAX ? text.slice(0, 4 * TEXT_MAX) : text;
+    if (st.run.length > 8 * TEXT_MAX) flush(st);
+  }
+
+  // Walks at and what is in it; false when that is more than it may.
+  function walk(st, at, flags) {
+    st.run = '';
+    st.bullet = false;
+    st.depth = 0;
+    const nodes = [];
+    const carried = [];
+    const depths = [];
+    const push = (node, f, depth) => {
+      nodes.push(node);
+      carried.push(f);
+      depths.push(depth);
+    };
+    push(at, flags | ALONE, 0);
+    for (let n = 0; nodes.length && !st.full; n++) {
+      if (n >= NODES_MAX) break;
+      const node = nodes.pop();
+      const above = carried.pop();
+      st.depth = depths.pop();
+      if (above & LEAVE) {
+        flush(st);
+        st.bullet = false;
+        continue;
+      }
+      const next = above & ALONE ? null : dom.nextSibling(node);
+      if (next) push(next, above, st.depth);
+      const kind = dom.type(node);
+      if (kind === 3) read(st, node, above);
+      if (kind !== 1) continue;
+      const t = tag(node);
+      if (elements.skipped(t)) continue;
+      if (t === 'br') st.run += ' ';
+      const below = enter(st, node, t, above & ~ALONE);
+      if (below < 0) continue;
+      if (!inline(dom.style(node).display) && !CELLS.has(aria.role(node))) push(node, LEAVE, st.below);
+      descend(node, t, below, st.below, push);
+    }
+    if (!st.full) flush(st);
+    return nodes.length === 0 && !st.full;
+  }
+
+  function descend(el, t, flags, depth, push) {
+    const given = t === 'slot' && html(el) ? dom.assigned(el) : null;
+    if (given) {
+      for (let i = given.length - 1; i >= 0; i--) push(given[i], flags | ALONE, depth);
+      return;
+    }
+    const first = dom.firstChild(dom.shadow(el) || el);
+    if (first) push(first, flags, depth);
+  }
+
+  return { line, indent, walk };
+})();

@@ -1,0 +1,158 @@
+// Fields: what makes one ready for text, what sets it where text cannot, and
+// what it holds afterwards.
+const edits = (() => {
+  const { own, fail, describe, until, resolve, ready, rich, up } = act;
+
+  // Kinds of <input> that take typed text, and those that take a value whole.
+  const TYPED = new Set(['text', 'search', 'email', 'tel', 'url', 'password', 'number']);
+  const WHOLE = new Map(Object.entries({
+    'date': 'yyyy-mm-dd', 'time': 'hh:mm', 'datetime-local': 'yyyy-mm-ddThh:mm', 'month': 'yyyy-mm', 'week': 'yyyy-Www',
+    'color': '#rrggbb', 'range': 'a number from min to max, in steps',
+  }));
+  const INSTEAD = { file: 'upload', checkbox: 'check', radio: 'check', select: 'select' };
+  const VALUE = 4096; // bytes of a value that are told unless asked for more
+  const VALUES = 100; // of a list
+
+  const focus = own(HTMLElement, 'focus');
+  const dispatch = own(EventTarget, 'dispatchEvent');
+  const innerText = own(HTMLElement, 'innerText');
+
+  // kind says how an element is edited: text, whole, rich, or null for not at all.
+  function kind(el) {
+    if (el instanceof HTMLInputElement) return TYPED.has(el.type) ? 'text' : WHOLE.has(el.type) ? 'whole' : null;
+    if (el instanceof HTMLTextAreaElement) return 'text';
+    return rich(el) ? 'rich' : null;
+  }
+
+  // why an element cannot be edited, or null.
+  function why(el) {
+    if (kind(el)) return aria.states(el).readonly && !/^(range|color)$/.test(el.type) ? fail('readonly') : null;
+    const use = INSTEAD[el instanceof HTMLInputElement ? el.type : dom.tag(el)];
+    return fail('not_editable', use && { reason: `use ${use}` });
+  }
+
+  // hold resolves a target, and waits until it can be used.
+  const hold = (arg, action) => until(arg.timeout, () => {
+    const found = resolve(arg.target, action);
+    return found.el ? ready(found.el, action) ?? { ok: true, el: found.el } : found;
+  });
+
+  function fire(el, ...types) {
+    for (const type of types) dispatch(el, new Event(type, { bubbles: true, composed: type === 'input' }));
+  }
+
+  // edit waits for a field and makes it ready for what is sent next, which how
+  // says: "insert" the text, press "delete", send "keys", or nothing, for what
+  // was "set" here or needed nothing ("done").
+  async function edit(arg) {
+    const { el, ...answer } = await hold(arg, arg.action);
+    if (!answer.ok) return JSON.stringify(answer);
+    const text = arg.action === 'clear' ? '' : String(arg.value ?? '');
+    const k = kind(el);
+    const done = k === 'whole' ? set(el, text) : prepare(el, k, arg.action, text);
+    return JSON.stringify(done.ok ? { ...done, el: describe(el) } : done);
+  }
+
+  // set gives a field a whole value. Another of the same kind, which the page
+  // never sees, tells first whether it is one.
+  function set(el, text) {
+    const probe = new DOMParser().parseFromString('<input>', 'text/html').querySelector('input');
+    for (const name of ['type', 'min', 'max', 'step']) if (dom.has(el, name)) probe.setAttribute(name, dom.attr(el, name));
+    probe.value = text;
+    const fits = {
+      range: () => text.trim() !== '' && Number(probe.value) === Number(text),
+      color: () => probe.value === text.toLowerCase(),
+    }[el.type] ?? (() => (probe.value === '') === (text === ''));
+    if (!fits()) return fail('not_editable', { reason: 'malformed', expected: WHOLE.get(el.type) });
+    focus(el);
+    if (el.value !== probe.value) {
+      el.value = probe.value; // this world's setter: what the page put on its own object is not called
+      fire(el, 'input', 'change');
+    }
+    return { ok: true, how: 'set', ...shown(el) };
+  }
+
+  function prepare(el, k, action, text) {
+    if (el.type === 'number' && action !== 'type' && text !== '' && !(text.trim() !== '' && Number.isFinite(Number(text)))) {
+      return fail('not_editable', { reason: 'malformed', expected: 'a number' });
+    }
+    const host = k === 'rich' ? up(el, (e) => !rich(dom.parent(e))) : el;
+    focus(host, { preventScroll: false });
+    if (dom.focused() !== host) return fail('not_editable', { reason: 'focus_moved' });
+    if (action === 'type') {
+      caretToEnd(el, k);
+      return { ok: true, how: 'keys' };
+    }
+    const empty = k === 'rich' ? !dom.text(el) && !dom.one(el, 'img,video,hr,table,li') : !el.value && !el.validity.badInput;
+    if (text === '' && empty) return { ok: true, how: 'done', ...shown(el) };
+    if (k === 'rich') selectContents(el);
+    else el.select();
+    return { ok: true, how: text === '' ? 'delete' : 'insert', token: guard.text(el, host) };
+  }
+
+  function selectContents(el) {
+    const range = new Range();
+    range.selectNodeContents(el);
+    const s = getSelection();
+    s.removeAllRanges();
+    s.addRange(range);
+  }
+
+  function caretToEnd(el, k) {
+    if (k === 'rich') {
+      selectContents(el);
+      getSelection().collapseToEnd();
+    } else if (el.type === 'number' || el.type === 'email') { // these have no ranges
+      el.select();
+      getSelection().modify('move', 'forward', 'lineboundary');
+    } else {
+      el.setSelectionRange(el.value.length, el.value.length);
+    }
+  }
+
+  // held is what an element holds: a text, a list of them, or undefined.
+  function held(el) {
+    if (el instanceof HTMLSelectElement) {
+      const values = Array.from(el.selectedOptions, (o) => o.value);
+      return el.multiple ? values : values[0] ?? '';
+    }
+    const k = kind(el);
+    return k === 'rich' ? innerText(el).replace(/\n$/, '') : k ? el.value : undefined;
+  }
+
+  // shown is what may be told of it: nothing that is secret.
+  function shown(el, max = VALUE) {
+    const now = held(el);
+    if (now === undefined) return null;
+    if (aria.secret(el)) return { secret: true };
+    if (Array.isArray(now)) return { value: now.slice(0, VALUES).map((v) => bytes.cut(v, 256)), ...(now.length > VALUES && { truncated: true }) };
+    const cut = bytes.cut(now, max);
+    return { value: cut, ...(cut.length < now.length && { truncated: true }) };
+  }
+
+  const squeeze = (s) => s.replace(/\s+/g, ' ').trim();
+  const lines = (s) => s.replace(/\r\n?/g, '\n');
+  const same = (el, a, b) => (kind(el) === 'rich' ? squeeze(a) === squeeze(b) : lines(a) === lines(b));
+
+  // value reads back what an element holds. With edit's token it is that very
+  // element, and blocked tells of text that went elsewhere and was stopped.
+  function value({ target, token, expect, maxBytes: max }) {
+    dom.fresh();
+    let el = token ? guard.element(token) : null;
+    const ended = token ? guard.end(token) : null;
+    if (!el || !dom.connected(el)) {
+      const found = resolve(target, 'fill');
+      if (!found.el) return JSON.stringify(found);
+      el = found.el;
+    }
+    const now = held(el);
+    if (now === undefined) return JSON.stringify(fail('not_editable'));
+    const answer = { ok: true, ...shown(el, max) };
+    if (expect !== undefined) answer.matches = Array.isArray(now) ? now.join('\n') === [expect].flat().join('\n') : same(el, now, String(expect));
+    if (ended?.blocked) answer.blocked = ended.blocked;
+    return JSON.stringify(answer);
+  }
+
+  Object.assign(api, { edit, value });
+  return { why, kind, hold, fire, focus, shown, squeeze };
+})();

@@ -1,0 +1,141 @@
+// Waiting for what the page shows. What changes the tree is seen at once; what
+// does not (a style, a size, a value) within INTERVAL.
+(() => {
+  const { fail } = act;
+
+  const INTERVAL = 100; // ms
+  const TICK = 50; // ms
+  const SHARE = 4; // a look may take one part in this many plus one of the time
+  const EVENTS = ['transitionend', 'animationend', 'animationstart', 'load', 'input', 'change', 'toggle', 'resize'];
+
+  const waiting = new Map(); // id → how to end it
+
+  // seen says whether a condition holds now: true, false, or a failure.
+  function seen({ text, selector, ref, url }) {
+    dom.fresh();
+    if (selector !== undefined) return dom.queryAll(selector).some(dom.visible);
+    if (ref !== undefined) {
+      const found = refs.get(ref);
+      return found.el ? dom.visible(found.el) : fail('stale_or_missing', { reason: found.reason });
+    }
+    return url !== undefined ? address(url, location.href) : rendered.shows(text);
+  }
+
+  // address compares with a pattern: * stands for any text; without one, the
+  // text has to be in the address.
+  function address(pattern, href) {
+    if (!pattern.includes('*')) return href.includes(pattern);
+    let from = 0;
+    const parts = pattern.split(/\*+/), last = parts.pop();
+    if (!href.startsWith(parts[0])) return false;
+    for (const part of parts) {
+      const at = href.indexOf(part, from);
+      if (at < 0) return false;
+      from = at + part.length;
+    }
+    return href.length - last.length >= from && href.endsWith(last);
+  }
+
+  // holds is the answer when waiting is over, or null.
+  function holds(arg) {
+    try {
+      const now = seen(arg);
+      if (now.error) return arg.gone && now.reason !== 'unknown' ? { ok: true } : now;
+      return now === !arg.gone ? { ok: true } : null;
+    } catch (e) {
+      if (e instanceof dom.SelectorError) return fail('invalid_selector', { message: e.message });
+      throw e;
+    }
+  }
+
+  // observe calls back for each change of the document and what is in it.
+  function observe(changed) {
+    const observer = new MutationObserver(changed);
+    const known = new WeakSet();
+    const add = () => {
+      for (const root of dom.roots()) {
+        if (known.has(root)) continue;
+        known.add(root);
+        observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
+      }
+    };
+    add();
+    for (const type of EVENTS) addEventListener(type, changed, { capture: true, passive: true });
+    globalThis.navigation?.addEventListener('currententrychange', changed);
+    return {
+      add,
+      end() {
+        observer.disconnect();
+        for (const type of EVENTS) removeEventListener(type, changed, { capture: true });
+        globalThis.navigation?.removeEventListener('currententrychange', changed);
+      },
+    };
+  }
+
+  // wait answers when a text, a selector, a ref is to be seen, the address is
+  // url, or (gone) is no more.
+  function wait(arg) {
+    const first = holds(arg);
+    if (first || !arg.timeout) return Promise.resolve(JSON.stringify(first ?? fail('timeout')));
+    return new Promise((done) => {
+      let next = 0, due = 0;
+      const look = () => {
+        clearTimeout(due);
+        due = 0;
+        const began = performance.now();
+        const answer = holds(arg);
+        if (answer) {
+          end(answer);
+          return;
+        }
+        changes.add();
+        const now = performance.now();
+        next = now + (now - began) * SHARE;
+        due = setTimeout(look, Math.max(INTERVAL, next - now));
+      };
+      // Of many changes in a row one look is had: right away, or when the page
+      // has had its share of the time.
+      let soon = false;
+      const changed = () => {
+        if (soon) return;
+        soon = true;
+        setTimeout(() => {
+          soon = false;
+          if (due) look();
+        }, Math.max(0, next - performance.now()));
+      };
+      const changes = observe(changed);
+      const over = setTimeout(() => end(holds(arg) ?? fail('timeout')), arg.timeout);
+      const end = (answer) => {
+        clearTimeout(due);
+        clearTimeout(over);
+        due = 0;
+        changes.end();
+        waiting.delete(arg.id);
+        done(JSON.stringify(answer));
+      };
+      if (arg.id !== undefined) waiting.set(arg.id, end);
+      due = setTimeout(look, INTERVAL);
+    });
+  }
+
+  // stopWait ends a wait that was given an id.
+  function stopWait({ id }) {
+    waiting.get(id)?.(fail('stopped'));
+    return JSON.stringify({ ok: true });
+  }
+
+  // tick answers at the next change, or after a moment without one.
+  const tick = () => new Promise((done) => {
+    dom.fresh();
+    const end = (why) => {
+      clearTimeout(timer);
+      changes.end();
+      done(why);
+    };
+    const changes = observe(() => end('changed'));
+    const timer = setTimeout(() => end('time'), TICK);
+  });
+
+  Object.assign(api, { wait, stopWait, tick });
+})();

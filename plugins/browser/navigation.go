@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/vant-run/vant/plugins/browser/target"
+	"github.com/vant-run/vant/plugins/internal/urlpolicy"
+	"github.com/vant-run/vant/sdk"
+)
+
+// waited is how a navigation is waited for.
+type waited struct {
+	Wait      string `json:"wait" default:"load" enum:"none,commit,dom,load" doc:"how far to wait: none, commit (there is a new document), dom (it was parsed) or load"`
+	TimeoutMS int    `json:"timeout_ms" default:"15000" clamp:"0,30000" doc:"how long to wait; a page that still loads then is no error"`
+}
+
+type navigate struct {
+	onTab
+	waited
+	URI      string `json:"uri" doc:"the address; https:// is added to a name, http:// to localhost and to addresses in numbers"`
+	Referrer string `json:"referrer,omitempty"`
+}
+
+type reload struct {
+	onTab
+	waited
+	IgnoreCache bool `json:"ignore_cache,omitempty"`
+}
+
+type history struct {
+	onTab
+	waited
+}
+
+// arrived is the tab after a navigation.
+type arrived struct {
+	target.TabInfo
+	Status   int   `json:"status,omitzero"`
+	Download bool  `json:"download,omitzero"`
+	Moved    *bool `json:"moved,omitempty"`
+}
+
+func navigation(p *sdk.Plugin, l *life) {
+	failures := sdk.Errors("not_found", "navigation_failed", "tab_crashed", "dialog_open", "timeout")
+	sdk.Handle(p, "browser.navigate", "Open an address in a tab and wait for the page.",
+		func(ctx context.Context, in navigate) (arrived, error) {
+			url, err := l.policy.Check(in.URI, urlpolicy.Typed)
+			if err != nil {
+				return arrived{}, coded(err)
+			}
+			t, err := l.tab(ctx, in.TabID)
+			if err != nil {
+				return arrived{}, coded(err)
+			}
+			return inTurn(ctx, t, func() (target.Navigation, error) {
+				return t.Navigate(ctx, url, in.Referrer, target.Wait(in.Wait), in.bound())
+			}, false)
+		}, long, failures, sdk.Errors("navigation_rejected", "navigation_external"), sdk.Since("0.1.0"),
+		sdk.Example(`{"uri":"https://example.com"}`), sdk.Example(`{"uri":"localhost:3000","wait":"dom"}`))
+	sdk.Handle(p, "browser.reload", "Load the page again; this also brings a crashed tab back.",
+		func(ctx context.Context, in reload) (arrived, error) {
+			t, err := l.tab(ctx, in.TabID)
+			if err != nil {
+				return arrived{}, coded(err)
+			}
+			return inTurn(ctx, t, func() (target.Navigation, error) {
+				return t.Reload(ctx, in.IgnoreCache, target.Wait(in.Wait), in.bound())
+			}, false)
+		}, long, failures, sdk.Since("0.1.0"))
+	sdk.Handle(p, "browser.stop", "Stop loading.",
+		func(ctx context.Context, in onTab) (arrived, error) {
+			t, err := l.tab(ctx, in.TabID)
+			if err != nil {
+				return arrived{}, coded(err)
+			}
+			// Not in turn: it is what ends a navigation that takes long.
+			if err := t.Stop(ctx); err != nil {
+				return arrived{}, coded(err)
+			}
+			return arrived{TabInfo: t.Info()}, nil
+		}, quick, failures, sdk.Idempotent(), sdk.Since("0.1.0"))
+	step := func(name, summary string, by int) {
+		sdk.Handle(p, name, summary,
+			func(ctx context.Context, in history) (arrived, error) {
+				t, err := l.tab(ctx, in.TabID)
+				if err != nil {
+					return arrived{}, coded(err)
+				}
+				return inTurn(ctx, t, func() (target.Navigation, error) {
+					return t.History(ctx, by, target.Wait(in.Wait), in.bound())
+				}, true)
+			}, long, failures, sdk.Since("0.1.0"))
+	}
+	step("browser.back", "Go back in the tab's history.", -1)
+	step("browser.forward", "Go forward in the tab's history.", 1)
+}
+
+func (w waited) bound() time.Duration { return time.Duration(w.TimeoutMS) * time.Millisecond }
+
+// inTurn changes a tab when no other call does.
+func inTurn(ctx context.Context, t *target.Tab, change func() (target.Navigation, error), history bool) (arrived, error) {
+	release, err := t.Take(ctx)
+	if err != nil {
+		return arrived{}, coded(err)
+	}
+	defer release()
+	n, err := change()
+	if err != nil {
+		return arrived{}, coded(err)
+	}
+	a := arrived{TabInfo: t.Info(), Status: n.Status, Download: n.Download}
+	if history {
+		a.Moved = &n.Moved
+	}
+	return a, nil
+}
+
+// address checks an address that may be absent.
+func (l *life) address(uri string) (string, error) {
+	if uri == "" {
+		return "", nil
+	}
+	url, err := l.policy.Check(uri, urlpolicy.Typed)
+	return url, coded(err)
+}
+
+// open loads url in a new tab, unless it is "".
+func (l *life) open(ctx context.Context, t *target.Tab, url string) error {
+	if url == "" || url == "about:blank" {
+		return nil
+	}
+	_, err := inTurn(ctx, t, func() (target.Navigation, error) {
+		return t.Navigate(ctx, url, "", target.Load, 15*time.Second)
+	}, false)
+	return err
+}
+
+// hostRules keeps the browser from hosts at the resolver, which pages, frames,
+// workers and redirects all pass.
+func hostRules(c config) []string {
+	var rules []string
+	for _, host := range c.DenyHosts {
+		rules = append(rules, "MAP "+host+" ~NOTFOUND")
+	}
+	if len(c.AllowHosts) > 0 {
+		rule := "MAP * ~NOTFOUND"
+		for _, host := range c.AllowHosts {
+			rule += ", EXCLUDE " + host
+		}
+		rules = append(rules, rule)
+	}
+	if rules == nil {
+		return nil
+	}
+	return []string{"--host-resolver-rules=" + strings.Join(rules, ", ")}
+}

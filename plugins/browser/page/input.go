@@ -1,0 +1,131 @@
+package page
+
+import (
+	"context"
+	"errors"
+
+	"github.com/vant-run/vant/plugins/browser/target"
+	"github.com/vant-run/vant/plugins/browser/transport"
+)
+
+// input sends a tab real input events. They are queued without waiting for each
+// other's answers; flush waits for them all.
+type input struct {
+	session *transport.Session
+	sent    []*transport.Pending
+}
+
+func newInput(t *target.Tab) *input { return &input{session: t.Session()} }
+
+type mouseEvent struct {
+	Type       string  `json:"type"`
+	X          float64 `json:"x"`
+	Y          float64 `json:"y"`
+	Button     string  `json:"button,omitzero"`
+	Buttons    int     `json:"buttons"`
+	ClickCount int     `json:"clickCount"`
+	Modifiers  int     `json:"modifiers"`
+}
+
+type keyEvent struct {
+	Type       string   `json:"type"`
+	Modifiers  int      `json:"modifiers"`
+	Text       string   `json:"text,omitzero"`
+	Unmodified string   `json:"unmodifiedText,omitzero"`
+	Code       string   `json:"code,omitzero"`
+	Key        string   `json:"key"`
+	KeyCode    int      `json:"windowsVirtualKeyCode,omitzero"`
+	Location   int      `json:"location,omitzero"`
+	Keypad     bool     `json:"isKeypad,omitzero"`
+	Commands   []string `json:"commands,omitzero"`
+}
+
+var buttonBits = map[string]int{"left": 1, "right": 2, "middle": 4, "back": 8, "forward": 16}
+
+func (in *input) send(method string, params any) {
+	in.sent = append(in.sent, in.session.Start(method, params))
+}
+
+func (in *input) move(p Point, buttons, mods int) {
+	button := "none"
+	if buttons&1 != 0 {
+		button = "left"
+	}
+	in.send("Input.dispatchMouseEvent", mouseEvent{Type: "mouseMoved", X: p.X, Y: p.Y, Button: button, Buttons: buttons, Modifiers: mods})
+}
+
+func (in *input) press(p Point, button string, count, mods int) {
+	in.send("Input.dispatchMouseEvent", mouseEvent{
+		Type: "mousePressed", X: p.X, Y: p.Y, Button: button, Buttons: buttonBits[button], ClickCount: count, Modifiers: mods})
+}
+
+func (in *input) release(p Point, button string, count, mods int) {
+	in.send("Input.dispatchMouseEvent", mouseEvent{Type: "mouseReleased", X: p.X, Y: p.Y, Button: button, ClickCount: count, Modifiers: mods})
+}
+
+func (in *input) insert(text string) {
+	in.send("Input.insertText", map[string]string{"text": text})
+}
+
+func (in *input) keyDown(k key, mods int) {
+	e := keyEvent{Type: "rawKeyDown", Modifiers: mods, Code: k.Code, Key: k.Key, KeyCode: k.KeyCode, Location: k.Location}
+	if k.Text != "" && mods&(control|alt|meta) == 0 {
+		e.Type, e.Text, e.Unmodified = "keyDown", k.Text, k.Text
+	}
+	in.send("Input.dispatchKeyEvent", e)
+}
+
+func (in *input) keyUp(k key, mods int) {
+	in.send("Input.dispatchKeyEvent", keyEvent{Type: "keyUp", Modifiers: mods, Code: k.Code, Key: k.Key, KeyCode: k.KeyCode, Location: k.Location})
+}
+
+// stroke presses a key with modifiers, and releases everything.
+func (in *input) stroke(mods []string, k key) {
+	bits := 0
+	for _, name := range mods {
+		bits |= modifierKeys[name].bit
+		in.keyDown(modifierKeys[name].key, bits)
+	}
+	in.keyDown(k, bits)
+	in.keyUp(k, bits)
+	for i := len(mods) - 1; i >= 0; i-- {
+		bits &^= modifierKeys[mods[i]].bit
+		in.keyUp(modifierKeys[mods[i]].key, bits)
+	}
+}
+
+// write types a text, a key for each character where there is one.
+func (in *input) write(text string) {
+	for _, r := range text {
+		k, shifted, ok := typed(r)
+		switch {
+		case !ok:
+			in.insert(string(r))
+		case shifted:
+			in.stroke([]string{"Shift"}, k)
+		default:
+			in.stroke(nil, k)
+		}
+	}
+}
+
+// flush waits until the page has had all events. A dialog that one of them opened
+// keeps the rest from being answered: then it is over too.
+func (in *input) flush(ctx context.Context, t *target.Tab) error {
+	sent := in.sent
+	in.sent = nil
+	return t.Guarded(ctx, func(ctx context.Context) error {
+		for _, p := range sent {
+			if _, err := p.Wait(ctx); err != nil && !answeredLate(err) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// answeredLate: the event was given to a document that its own effect replaced.
+func answeredLate(err error) bool {
+	var refused *transport.Error
+	return errors.As(err, &refused)
+}

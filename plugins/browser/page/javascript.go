@@ -1,0 +1,108 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+
+	"github.com/vant-run/vant/plugins/browser/target"
+)
+
+// maxValue bounds the JSON of a script's value, in UTF-16 units; it is looked at
+// in the page.
+const maxValue = 4 << 20
+
+// ScriptError is an exception that a script has thrown, or a value that has no
+// JSON form.
+type ScriptError struct {
+	Message string `json:"message"`
+	Stack   string `json:"stack,omitzero"`
+	Line    int    `json:"line,omitzero"`   // from 1, in the script
+	Column  int    `json:"column,omitzero"` // from 1
+}
+
+// Error implements error.
+func (e *ScriptError) Error() string { return e.Message }
+
+// run evaluates a script in the global scope, inside a function, so that each call
+// has a scope of its own and sees no name of ours. await on the top level makes a
+// script no plain one; which form it has is found out without running it.
+const run = `((source, plain) => {
+	const parses = (text) => { try { return !!new Function(text) } catch (e) { if (e instanceof SyntaxError) return false; throw e } }
+	const run = (text) => (0, eval)("(" + text + ")()")
+	if (!/\bawait\b/.test(source) || parses(source)) return (0, eval)(plain)
+	const expression = "async () => (" + source + "\n)"
+	return run(parses("(" + expression + ")") ? expression : "async () => {" + source + "\n}")
+})(%[1]s, %[2]s)`
+
+// show gives the JSON of a value as scripts' results have it.
+const show = `((value) => {
+	if (typeof Node == "function" && value instanceof Node || value === globalThis) return "{}"
+	const text = JSON.stringify(value)
+	if (text === undefined) return "null"
+	if (text.length > %d) throw new RangeError("the value is too large: its JSON has " + text.length + " characters, %[1]d are allowed")
+	return text
+})`
+
+// Script says what to run.
+type Script struct {
+	Source  string
+	Await   bool
+	Timeout time.Duration
+	Frame   string // id of a frame, "" for the main one
+}
+
+// JavaScript runs a script in the page's own world and gives the JSON of its
+// value. A script that does not end is stopped when its time is over.
+func JavaScript(ctx context.Context, t *target.Tab, s Script) (jsonv2.Value, error) {
+	f, err := t.Frame(s.Frame)
+	if err != nil {
+		return nil, err
+	}
+	source, err := jsonv2.Marshal(s.Source)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := jsonv2.Marshal("(() => eval(" + string(source) + "))()")
+	if err != nil {
+		return nil, err
+	}
+	value, format := fmt.Sprintf(run, source, plain), fmt.Sprintf(show, maxValue)
+	expression := format + "(" + value + ")"
+	if s.Await {
+		expression = "(async () => " + format + "(await " + value + "))()"
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	text, err := f.Evaluate(ctx, expression, s.Timeout)
+	var thrown *target.Exception
+	if errors.As(err, &thrown) {
+		return nil, scriptError(thrown)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return jsonv2.Value(text), nil
+}
+
+var position = regexp.MustCompile(`<anonymous>:(\d+):(\d+)`)
+
+func scriptError(e *target.Exception) *ScriptError {
+	s := &ScriptError{Message: e.Error()}
+	if e.Exception.Description == "" {
+		s.Message = clip(s.Message, maxMessage)
+		return s
+	}
+	s.Stack = clip(e.Exception.Description, maxStack)
+	s.Message = clip(firstLine(e.Exception.Description), maxMessage)
+	if m := position.FindStringSubmatch(e.Exception.Description); m != nil {
+		s.Line, _ = strconv.Atoi(m[1])
+		s.Column, _ = strconv.Atoi(m[2])
+	}
+	return s
+}

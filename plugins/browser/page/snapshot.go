@@ -1,0 +1,310 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/vant-run/vant/internal/wire"
+	"github.com/vant-run/vant/plugins/browser/target"
+)
+
+// maxFrames bounds the frames that one snapshot looks into.
+const maxFrames = 100
+
+// SnapshotOptions say what a snapshot shows.
+type SnapshotOptions struct {
+	Limit    int
+	MaxBytes int
+	Scope    string // ref or selector
+	Text     string // only elements whose name or value has it
+	Role     string // only elements with that role
+	Outline  bool
+	Detail   bool
+}
+
+// FailedTarget says why a ref or selector names nothing that can be used.
+type FailedTarget struct {
+	Code    string // stale_or_missing, invalid_selector
+	Reason  string
+	Message string
+}
+
+// Error implements error.
+func (e *FailedTarget) Error() string {
+	if e.Message != "" {
+		return e.Message
+	}
+	return e.Code + ": " + e.Reason
+}
+
+// view is what one frame shows.
+type view struct {
+	frame  *target.Frame
+	header struct {
+		Title   string `json:"title"`
+		URL     string `json:"url"`
+		Total   int    `json:"total"`
+		Left    int    `json:"left"`
+		Next    int64  `json:"next"`
+		Error   string `json:"error"`
+		Reason  string `json:"reason"`
+		Message string `json:"message"`
+	}
+	visible, hidden []string
+	failed          error
+}
+
+// Snapshot lists what can be used in the tab. All frames are asked at once.
+func Snapshot(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMessage, error) {
+	root, world := t.Main(), ""
+	scope := map[string]string(nil)
+	if strings.HasPrefix(o.Scope, "@") {
+		f, w, reason := t.Ref(o.Scope)
+		if reason != "" {
+			return nil, &FailedTarget{Code: "stale_or_missing", Reason: reason}
+		}
+		root, world, scope = f, w, map[string]string{"ref": o.Scope}
+	} else if o.Scope != "" {
+		scope = map[string]string{"selector": o.Scope}
+	}
+	generation := t.Browser().Generation()
+	arg := map[string]any{
+		"gen": generation, "from": 1, "limit": o.Limit, "maxBytes": o.MaxBytes, "detail": o.Detail, "format": "list",
+	}
+	if o.Outline {
+		arg["format"] = "outline"
+	}
+	if o.Text != "" || o.Role != "" {
+		arg["filter"] = map[string]string{"text": o.Text, "role": o.Role}
+	}
+	frames := descendants(ctx, root)
+	views := make(map[string]*view, len(frames))
+	var work sync.WaitGroup
+	first := &view{frame: root}
+	inner := arg
+	if scope != nil {
+		inner = withScope(arg, scope)
+	}
+	for i, f := range frames {
+		v := &view{frame: f}
+		views[string(f.ID)] = v
+		work.Go(func() { v.take(ctx, "", generation, withFrom(arg, 1+int64(i+1)*int64(o.Limit))) })
+	}
+	first.take(ctx, world, generation, inner)
+	work.Wait()
+	if first.failed != nil {
+		return nil, first.failed
+	}
+	if first.header.Error != "" {
+		return nil, &FailedTarget{Code: first.header.Error, Reason: first.header.Reason, Message: first.header.Message}
+	}
+	c := composer{o: o, views: views}
+	return c.compose(t, generation, first), nil
+}
+
+// descendants are the frames below f that are known to their parents, nearest
+// first. One that cannot be reached is left out: what is around it can.
+func descendants(ctx context.Context, f *target.Frame) []*target.Frame {
+	var all []*target.Frame
+	level := f.Children()
+	for len(level) > 0 && len(all) < maxFrames {
+		level = level[:min(len(level), maxFrames-len(all))]
+		bound := make([]bool, len(level))
+		var work sync.WaitGroup
+		for i, child := range level {
+			work.Go(func() { bound[i] = child.Bind(ctx) == nil })
+		}
+		work.Wait()
+		var next []*target.Frame
+		for i, child := range level {
+			if bound[i] {
+				all = append(all, child)
+				next = append(next, child.Children()...)
+			}
+		}
+		level = next
+	}
+	return all
+}
+
+func withFrom(arg map[string]any, from int64) map[string]any { return with(arg, "from", from) }
+
+func withScope(arg map[string]any, scope map[string]string) map[string]any {
+	return with(arg, "scope", scope)
+}
+
+func with(arg map[string]any, name string, value any) map[string]any {
+	c := make(map[string]any, len(arg)+1)
+	for k, v := range arg {
+		c[k] = v
+	}
+	c[name] = value
+	return c
+}
+
+// take asks the frame.
+func (v *view) take(ctx context.Context, world string, generation int64, arg map[string]any) {
+	raw, in, err := v.frame.Invoke(ctx, world, "snapshot", arg)
+	if err != nil {
+		if world != "" && errors.Is(err, target.ErrNavigated) {
+			err = &FailedTarget{Code: "stale_or_missing", Reason: target.Navigated}
+		}
+		v.failed = err
+		return
+	}
+	text, ok := wire.Unquote(raw)
+	head, rest, _ := strings.Cut(text, "\n")
+	if !ok || json.Unmarshal([]byte(head), &v.header) != nil {
+		v.failed = fmt.Errorf("our code in the page gave no header")
+		return
+	}
+	hidden := false
+	for rest != "" {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		switch {
+		case line == "-":
+			hidden = true
+		case hidden:
+			v.hidden = append(v.hidden, line)
+		default:
+			v.visible = append(v.visible, line)
+		}
+	}
+	from, _ := arg["from"].(int64)
+	if from == 0 {
+		from = 1
+	}
+	v.frame.Issued(generation, from, v.header.Next, in)
+}
+
+// composer puts the frames' views together.
+type composer struct {
+	o      SnapshotOptions
+	views  map[string]*view
+	out    bytes.Buffer
+	used   int // bytes of elements
+	count  int
+	total  int
+	left   int
+	shown  map[*view]bool
+	hidden []hiddenLine
+}
+
+type hiddenLine struct {
+	line  string
+	frame *target.Frame
+}
+
+func (c *composer) compose(t *target.Tab, generation int64, first *view) json.RawMessage {
+	c.shown = make(map[*view]bool)
+	c.out.WriteString(`{"generation":`)
+	c.out.WriteString(strconv.FormatInt(generation, 10))
+	c.out.WriteString(`,"url":`)
+	c.out.Write(wire.AppendString(nil, first.header.URL))
+	c.out.WriteString(`,"title":`)
+	c.out.Write(wire.AppendString(nil, first.header.Title))
+	if c.o.Outline {
+		var text strings.Builder
+		c.outline(&text, first, "")
+		c.out.WriteString(`,"elements":[],"outline":`)
+		c.out.Write(wire.AppendString(nil, text.String()))
+	} else {
+		c.out.WriteString(`,"elements":[`)
+		c.list(first, nil)
+		for _, h := range c.hidden {
+			c.element(h.line, h.frame)
+		}
+		c.out.WriteByte(']')
+	}
+	fmt.Fprintf(&c.out, `,"total":%d,"truncated":%t`, c.total, c.left > 0)
+	if c.left > 0 {
+		fmt.Fprintf(&c.out, `,"left":%d,"more":"raise limit or max_bytes, or narrow it with scope or filter"`, c.left)
+	}
+	if d := t.OpenDialog(); d != nil {
+		c.out.WriteString(`,"dialog":{"kind":`)
+		c.out.Write(wire.AppendString(nil, d.Kind))
+		c.out.WriteString(`,"message":`)
+		c.out.Write(wire.AppendString(nil, clip(d.Message, maxMessage)))
+		c.out.WriteByte('}')
+	}
+	c.out.WriteByte('}')
+	return c.out.Bytes()
+}
+
+// list writes a frame's visible elements, with those of its frames at their
+// places, and keeps the hidden ones for the end.
+func (c *composer) list(v *view, frame *target.Frame) {
+	if c.shown[v] {
+		return
+	}
+	c.shown[v] = true
+	c.total += v.header.Total
+	c.left += v.header.Left
+	for _, line := range v.visible {
+		if id, ok := strings.CutPrefix(line, ">"); ok {
+			if child := c.views[id]; child != nil && child.failed == nil {
+				c.list(child, child.frame)
+			}
+			continue
+		}
+		c.element(line, frame)
+	}
+	for _, line := range v.hidden {
+		if line[0] != '>' {
+			c.hidden = append(c.hidden, hiddenLine{line, frame})
+		}
+	}
+}
+
+// element writes one element while there is room.
+func (c *composer) element(line string, frame *target.Frame) {
+	if c.count >= c.o.Limit || c.used+len(line) > c.o.MaxBytes {
+		c.left++
+		return
+	}
+	if c.count > 0 {
+		c.out.WriteByte(',')
+	}
+	c.count++
+	c.used += len(line) + 1
+	if frame == nil {
+		c.out.WriteString(line)
+		return
+	}
+	c.out.WriteString(line[:len(line)-1])
+	c.out.WriteString(`,"frame":"`)
+	c.out.WriteString(string(frame.ID))
+	c.out.WriteString(`"}`)
+}
+
+func (c *composer) outline(text *strings.Builder, v *view, indent string) {
+	if c.shown[v] {
+		return
+	}
+	c.shown[v] = true
+	c.total += v.header.Total
+	c.left += v.header.Left
+	for _, line := range v.visible {
+		own := strings.TrimLeft(line, " ")
+		if id, ok := strings.CutPrefix(own, ">"); ok {
+			if child := c.views[id]; child != nil && child.failed == nil {
+				c.outline(text, child, indent+line[:len(line)-len(own)])
+			}
+			continue
+		}
+		if text.Len()+len(indent)+len(line) > c.o.MaxBytes {
+			c.left++
+			continue
+		}
+		text.WriteString(indent)
+		text.WriteString(line)
+		text.WriteByte('\n')
+	}
+}

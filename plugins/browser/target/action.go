@@ -1,0 +1,103 @@
+package target
+
+import (
+	"context"
+	"slices"
+)
+
+// Mark is a moment in a tab's life, before an action.
+type Mark struct {
+	requested, committed, within, dialogs, errors, downloads int
+	tabs                                                     map[int]bool
+	url                                                      string
+}
+
+// Effects are what an action has caused.
+type Effects struct {
+	Navigated     bool
+	URL           string // where the tab is now, "" when it is where it was
+	Opened        []int  // tabs
+	Dialog        *Dialog
+	ConsoleErrors int
+	Download      *Download
+}
+
+// Download is a download that a page has begun.
+type Download struct {
+	URL      string `json:"url"`
+	Filename string `json:"suggestedFilename"`
+}
+
+// Dialogs is how many dialogs had opened until then.
+func (m Mark) Dialogs() int { return m.dialogs }
+
+// Mark takes note of how things are.
+func (t *Tab) Mark() Mark {
+	b := t.browser
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := Mark{
+		requested: t.requested, committed: t.committed, within: t.sameDocument, dialogs: t.dialogs, downloads: t.downloads,
+		errors: t.Diagnostics.Errors(), tabs: make(map[int]bool, len(b.tabs)), url: t.url,
+	}
+	for id := range b.tabs {
+		m.tabs[id] = true
+	}
+	return m
+}
+
+// Since tells what has come since a mark. When a navigation was begun it waits for
+// the new document, until ctx ends.
+func (t *Tab) Since(ctx context.Context, m Mark) (Effects, error) {
+	began := func() bool { return t.requested > m.requested }
+	b := t.browser
+	b.mu.Lock()
+	wait := began() && t.dialog == nil
+	b.mu.Unlock()
+	if wait {
+		err := t.wait(ctx, func() bool {
+			return t.committed > m.committed || t.dialog != nil || t.starting == "" && !t.loading
+		})
+		if err != nil && ctx.Err() == nil {
+			return Effects{}, err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := Effects{
+		Navigated:     t.committed > m.committed || t.sameDocument > m.within,
+		ConsoleErrors: t.Diagnostics.Errors() - m.errors,
+	}
+	if t.url != m.url {
+		e.URL = t.url
+	}
+	for id, other := range b.tabs {
+		if !m.tabs[id] && other.opener == t.ID {
+			e.Opened = append(e.Opened, id)
+		}
+	}
+	slices.Sort(e.Opened)
+	if t.downloads > m.downloads {
+		d := t.lastDownload
+		e.Download = &d
+	}
+	if t.dialogs > m.dialogs {
+		d := t.lastDialog
+		e.Dialog = &d
+	}
+	return e, nil
+}
+
+// Chooser waits for the file chooser that an action opens.
+func (t *Tab) Chooser(ctx context.Context) (*Chooser, error) {
+	var c *Chooser
+	err := t.wait(ctx, func() bool { c = t.chooser; return c != nil })
+	return c, err
+}
+
+// ForgetChooser drops a chooser that was opened before.
+func (t *Tab) ForgetChooser() {
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	t.chooser = nil
+}

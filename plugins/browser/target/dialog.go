@@ -1,0 +1,93 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+
+	"github.com/vant-run/vant/plugins/browser/transport"
+)
+
+// ErrNoDialog: no dialog is open in the tab.
+var ErrNoDialog = errors.New("no dialog is open")
+
+// maxMessage bounds a dialog's text, in bytes.
+const maxMessage = 4096
+
+// Dialog is a dialog that a page has opened.
+type Dialog struct {
+	Kind    string `json:"type"` // alert, confirm, prompt or beforeunload
+	Message string `json:"message"`
+	Default string `json:"defaultPrompt"`
+	session *transport.Session
+}
+
+// Chooser is a file chooser that the page has opened.
+type Chooser struct {
+	FrameID       cdp.FrameID       `json:"frameId"`
+	Mode          string            `json:"mode"` // selectSingle or selectMultiple
+	BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
+	session       *transport.Session
+}
+
+// SetFiles gives a chooser its files.
+func (c *Chooser) SetFiles(ctx context.Context, files []string) error {
+	return c.session.Call(ctx, "DOM.setFileInputFiles", map[string]any{"files": files, "backendNodeId": c.BackendNodeID}, nil)
+}
+
+func clip(text string) string {
+	if len(text) > maxMessage {
+		text = text[:maxMessage] + "…"
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// dialogOpening answers a dialog, or holds it; mu is held.
+func (t *Tab) dialogOpening(s *sessionOf, d Dialog) {
+	d.session = s.Session
+	hold := t.browser.o.HoldDialogs
+	t.dialogs++
+	t.lastDialog = d
+	t.browser.publish("page.dialog", map[string]any{
+		"tab_id": t.ID, "kind": d.Kind, "message": clip(d.Message), "answered": !hold,
+	})
+	if hold {
+		t.dialog = &d
+	} else {
+		accept := d.Kind == "alert" || d.Kind == "beforeunload"
+		s.Start("Page.handleJavaScriptDialog", map[string]bool{"accept": accept})
+	}
+	t.notify()
+}
+
+func (t *Tab) dialogClosed(*sessionOf) {
+	t.dialog = nil
+	t.notify()
+}
+
+// AnswerDialog answers the open dialog; text is what a prompt gets.
+func (t *Tab) AnswerDialog(ctx context.Context, accept bool, text string) error {
+	t.browser.mu.Lock()
+	d := t.dialog
+	t.browser.mu.Unlock()
+	if d == nil {
+		return ErrNoDialog
+	}
+	params := map[string]any{"accept": accept}
+	if accept && d.Kind == "prompt" {
+		params["promptText"] = text
+	}
+	if err := d.session.Call(ctx, "Page.handleJavaScriptDialog", params, nil); err != nil {
+		return t.gone(err)
+	}
+	return t.wait(ctx, func() bool { return t.dialog != d })
+}
+
+// OpenDialog is the dialog that is open, nil when none is.
+func (t *Tab) OpenDialog() *Dialog {
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	return t.dialog
+}

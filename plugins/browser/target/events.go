@@ -1,0 +1,327 @@
+package target
+
+import (
+	"github.com/chromedp/cdproto/cdp"
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+	cdptarget "github.com/chromedp/cdproto/target"
+
+	"github.com/vant-run/vant/plugins/browser/diagnostics"
+)
+
+// The events' parts that are of use here. Chromium sends more.
+type (
+	targetInfo struct {
+		TargetID         string `json:"targetId"`
+		Type             string `json:"type"`
+		Title            string `json:"title"`
+		URL              string `json:"url"`
+		OpenerID         string `json:"openerId"`
+		BrowserContextID string `json:"browserContextId"`
+		ParentFrameID    string `json:"parentFrameId"`
+	}
+	attached struct {
+		SessionID string     `json:"sessionId"`
+		Info      targetInfo `json:"targetInfo"`
+		Waiting   bool       `json:"waitingForDebugger"`
+	}
+	detached struct {
+		SessionID string `json:"sessionId"`
+	}
+	frameEvent struct {
+		FrameID   string `json:"frameId"`
+		ParentID  string `json:"parentFrameId"`
+		LoaderID  string `json:"loaderId"`
+		Name      string `json:"name"`
+		Reason    string `json:"reason"`
+		URL       string `json:"url"`
+		Kind      string `json:"navigationType"`
+		Placement string `json:"disposition"`
+	}
+)
+
+// decode gives an event's parts; one that cannot be read is empty, and then names
+// nothing that is known.
+func decode[T any](params []byte) T {
+	var v T
+	if err := jsonv2.Unmarshal(params, &v); err != nil {
+		var zero T
+		return zero
+	}
+	return v
+}
+
+// rootEvent follows which targets there are.
+func (b *Browser) rootEvent(method string, params []byte) {
+	switch method {
+	case "Target.attachedToTarget":
+		a := decode[attached](params)
+		if a.Info.Type != "page" {
+			b.release(a)
+			return
+		}
+		b.mu.Lock()
+		t := b.byTarget[cdptarget.ID(a.Info.TargetID)]
+		if t == nil {
+			t = newTab(b, &a.Info)
+			b.add(t, &a.Info)
+		}
+		b.mu.Unlock()
+		t.attach(a)
+	case "Target.detachedFromTarget":
+		d := decode[detached](params)
+		b.mu.Lock()
+		for _, t := range b.tabs {
+			if t.session.ID() == d.SessionID {
+				t.end(ErrTabClosed)
+				b.remove(t)
+				break
+			}
+		}
+		b.mu.Unlock()
+		b.conn.Detach(d.SessionID, ErrTabClosed)
+	case "Target.targetInfoChanged":
+		info := decode[struct {
+			Info targetInfo `json:"targetInfo"`
+		}](params).Info
+		b.mu.Lock()
+		if t := b.byTarget[cdptarget.ID(info.TargetID)]; t != nil {
+			t.title, t.url = info.Title, info.URL
+		}
+		b.mu.Unlock()
+	case "Browser.downloadWillBegin":
+		d := decode[struct {
+			Download
+			FrameID string `json:"frameId"`
+		}](params)
+		b.mu.Lock()
+		for _, t := range b.tabs {
+			if t.frames[cdp.FrameID(d.FrameID)] != nil {
+				t.downloads++
+				t.lastDownload = d.Download
+				t.notify()
+			}
+		}
+		b.mu.Unlock()
+	case "Target.targetCrashed":
+		c := decode[struct {
+			TargetID string `json:"targetId"`
+			Status   string `json:"status"`
+		}](params)
+		b.mu.Lock()
+		if t := b.byTarget[cdptarget.ID(c.TargetID)]; t != nil {
+			t.crash(c.Status)
+		}
+		b.mu.Unlock()
+	}
+}
+
+// release lets a target go that nobody watches.
+func (b *Browser) release(a attached) {
+	s := b.conn.Attach(a.SessionID, nil)
+	if a.Waiting {
+		s.Start("Runtime.runIfWaitingForDebugger", nil)
+	}
+	b.Root().Start("Target.detachFromTarget", cdptarget.DetachFromTargetParams{SessionID: cdptarget.SessionID(a.SessionID)})
+}
+
+// event follows one page or frame session of the tab.
+func (t *Tab) event(s *sessionOf, method string, params []byte) {
+	switch method {
+	case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded":
+		t.Diagnostics.Add(method, params)
+		return
+	case "Network.requestWillBeSent", "Network.responseReceived", "Network.loadingFailed":
+		t.request(s, method, params)
+		return
+	}
+	b := t.browser
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch method {
+	case "Target.attachedToTarget":
+		t.attachChild(s, decode[attached](params))
+	case "Target.detachedFromTarget":
+		id := decode[detached](params).SessionID
+		for _, f := range t.frames {
+			if f.session != nil && f.session.ID() == id {
+				f.session, f.world = nil, ""
+			}
+		}
+		delete(t.children, id)
+		b.conn.Detach(id, ErrFrameGone)
+	case "Page.frameAttached":
+		e := decode[frameEvent](params)
+		f := t.frames[cdp.FrameID(e.FrameID)]
+		if f == nil {
+			f = t.addFrame(e.FrameID, e.ParentID)
+		}
+		f.session = s.Session // known before: it came back into this process
+		f.world = ""
+	case "Page.frameDetached":
+		e := decode[frameEvent](params)
+		if f := t.frames[cdp.FrameID(e.FrameID)]; f != nil && e.Reason != "swap" && f != t.main {
+			t.removeFrame(f)
+		}
+	case "Page.frameNavigated":
+		t.frameNavigated(s, decode[navigated](params).Frame)
+	case "Page.navigatedWithinDocument":
+		e := decode[frameEvent](params)
+		if f := t.frames[cdp.FrameID(e.FrameID)]; f != nil {
+			f.url = e.URL
+			if f == t.main {
+				t.url = e.URL
+				t.sameDocument++
+				t.notify()
+			}
+		}
+	case "Page.frameRequestedNavigation":
+		e := decode[frameEvent](params)
+		if e.FrameID == string(t.target) && e.Placement == "currentTab" {
+			t.requested++
+			t.notify()
+		}
+	case "Page.frameStartedNavigating":
+		e := decode[frameEvent](params)
+		if e.FrameID == string(t.target) && e.Kind != "sameDocument" && e.Kind != "historySameDocument" {
+			t.starting = e.LoaderID
+			t.requested++
+			b.publish("page.load", map[string]any{"tab_id": t.ID, "event": 0, "uri": e.URL})
+			t.notify()
+		}
+	case "Page.frameStartedLoading":
+		t.setLoading(decode[frameEvent](params).FrameID, true)
+	case "Page.frameStoppedLoading":
+		t.setLoading(decode[frameEvent](params).FrameID, false)
+	case "Page.lifecycleEvent":
+		t.lifecycle(decode[frameEvent](params))
+	case "Runtime.executionContextCreated":
+		c := decode[created](params).Context
+		f := t.frames[cdp.FrameID(c.Aux.FrameID)]
+		switch {
+		case f == nil || f.session != s.Session:
+		case c.Aux.Default:
+			f.main = c.UniqueID
+		case c.Name == worldName:
+			f.world, f.context, f.installed = c.UniqueID, c.ID, false
+		}
+	case "Runtime.executionContextsCleared":
+		for _, f := range t.frames {
+			if f.session == s.Session {
+				f.world, f.main = "", ""
+			}
+		}
+	case "Runtime.executionContextDestroyed":
+		id := decode[created](params).UniqueID
+		for _, f := range t.frames {
+			if f.world == id {
+				f.world = ""
+			}
+			if f.main == id {
+				f.main = ""
+			}
+		}
+	case "Page.javascriptDialogOpening":
+		t.dialogOpening(s, decode[Dialog](params))
+	case "Page.javascriptDialogClosed":
+		t.dialogClosed(s)
+	case "Page.fileChooserOpened":
+		c := decode[Chooser](params)
+		c.session = s.Session
+		t.chooser = &c
+		t.notify()
+	case "Inspector.targetCrashed":
+		t.crash("")
+	case "Inspector.targetReloadedAfterCrash":
+		t.crashed = false
+		t.notify()
+	}
+}
+
+type (
+	navigated struct {
+		Frame frameInfo `json:"frame"`
+	}
+	frameInfo struct {
+		ID          string `json:"id"`
+		ParentID    string `json:"parentId"`
+		LoaderID    string `json:"loaderId"`
+		Name        string `json:"name"`
+		URL         string `json:"url"`
+		Fragment    string `json:"urlFragment"`
+		Unreachable string `json:"unreachableUrl"`
+	}
+	created struct {
+		UniqueID string `json:"executionContextUniqueId"` // of Destroyed
+		Context  struct {
+			ID       int64  `json:"id"`
+			Name     string `json:"name"`
+			UniqueID string `json:"uniqueId"`
+			Aux      struct {
+				FrameID string `json:"frameId"`
+				Default bool   `json:"isDefault"`
+			} `json:"auxData"`
+		} `json:"context"`
+	}
+	requestEvent struct {
+		RequestID string `json:"requestId"`
+		LoaderID  string `json:"loaderId"`
+		FrameID   string `json:"frameId"`
+		Type      string `json:"type"`
+		ErrorText string `json:"errorText"`
+		Canceled  bool   `json:"canceled"`
+		Request   struct {
+			URL string `json:"url"`
+		} `json:"request"`
+		Redirect *struct {
+			Status int `json:"status"`
+		} `json:"redirectResponse"`
+		Response struct {
+			Status int `json:"status"`
+		} `json:"response"`
+	}
+)
+
+// request follows the requests of the main frame's documents.
+func (t *Tab) request(s *sessionOf, method string, params []byte) {
+	e := decode[requestEvent](params)
+	if e.Type != "Document" || (e.FrameID != "" && e.FrameID != string(t.target)) || s.Session != t.session {
+		return
+	}
+	b := t.browser
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch method {
+	case "Network.requestWillBeSent":
+		if e.Redirect != nil && e.RequestID == e.LoaderID {
+			b.publish("page.load", map[string]any{"tab_id": t.ID, "event": 1, "uri": e.Request.URL})
+		}
+	case "Network.responseReceived":
+		if e.RequestID == e.LoaderID {
+			t.statusOf, t.status = e.LoaderID, e.Response.Status
+		}
+	case "Network.loadingFailed":
+		if e.RequestID == t.starting && !e.Canceled {
+			t.loadFailed(e.ErrorText)
+		}
+	}
+}
+
+// loadFailed notes why a load failed; mu is held.
+func (t *Tab) loadFailed(why string) {
+	t.lastLoadError = why
+	t.failures++
+	t.notify()
+	t.browser.publish("page.load_failed", map[string]any{"tab_id": t.ID, "message": why, "uri": t.url, "net_error": why})
+}
+
+// newTab makes a tab that was announced.
+func newTab(b *Browser, info *targetInfo) *Tab {
+	t := &Tab{
+		ID: b.o.IDs.Tab(), Diagnostics: diagnostics.New(),
+		browser: b, target: cdptarget.ID(info.TargetID), title: info.Title, url: info.URL,
+		turn: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
+		frames: make(map[cdp.FrameID]*Frame), children: make(map[string]bool),
+	}
+	t.main = t.addFrame(info.TargetID, "")
+	return t
+}

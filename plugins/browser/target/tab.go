@@ -1,0 +1,334 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+	cdptarget "github.com/chromedp/cdproto/target"
+
+	"github.com/vant-run/vant/plugins/browser/diagnostics"
+	"github.com/vant-run/vant/plugins/browser/transport"
+)
+
+// Tab is a tab. All methods may be called concurrently.
+type Tab struct {
+	ID          int
+	Diagnostics *diagnostics.Ring
+
+	browser *Browser
+	target  cdptarget.ID
+	turn    chan struct{} // a place for the call that changes the tab
+	done    chan struct{} // closed when the tab has gone
+
+	// Guarded by the browser's mu.
+	session       *transport.Session
+	window        *Window
+	opener        int
+	title, url    string
+	main          *Frame
+	frames        map[cdp.FrameID]*Frame
+	children      map[string]bool // sessions of frames and workers
+	dialogs       int             // that have opened so far
+	lastDialog    Dialog
+	downloads     int // that the page has begun so far
+	lastDownload  Download
+	failures      int     // loads that failed so far
+	issued        []int64 // generations of refs
+	loading       bool
+	crashed       bool
+	why           error // why it has gone
+	dialog        *Dialog
+	chooser       *Chooser
+	requested     int    // navigations that the page asked for or began
+	committed     int    // documents that the main frame has shown
+	sameDocument  int    // navigations inside one
+	starting      string // loader of the navigation that was begun last
+	dom, load     string // loaders that came so far
+	statusOf      string // loader that status belongs to
+	status        int
+	lastLoadError string
+	lastCrash     string
+	changed       chan struct{} // closed and replaced when any of it changes
+}
+
+// sessionOf is a session of the tab: the page's own, or a frame's.
+type sessionOf struct{ *transport.Session }
+
+// Session is the page's own session.
+func (t *Tab) Session() *transport.Session {
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	return t.session
+}
+
+// Browser is the one that the tab belongs to.
+func (t *Tab) Browser() *Browser { return t.browser }
+
+// Info is what is shown of the tab.
+func (t *Tab) Info() TabInfo {
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	return t.info()
+}
+
+func (t *Tab) info() TabInfo {
+	w := t.window
+	return TabInfo{
+		ID: t.ID, WindowID: w.ID, URI: t.uri(), Title: t.title, Loading: t.loading && (t.main.loader == "" || t.load != t.main.loader), Private: w.Private,
+		Current: w.current == t && w == t.browser.current, OpenerID: t.opener, Crashed: t.crashed,
+	}
+}
+
+func (t *Tab) uri() string {
+	if t.url == "" {
+		return "about:blank"
+	}
+	return t.url
+}
+
+// Take waits until no other call changes the tab, and gives what ends the turn.
+func (t *Tab) Take(ctx context.Context) (release func(), err error) {
+	select {
+	case t.turn <- struct{}{}:
+		return func() { <-t.turn }, nil
+	case <-t.done:
+		return nil, t.cause()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (t *Tab) cause() error {
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	return t.why
+}
+
+// gone names a failure that the tab's end has caused.
+func (t *Tab) gone(err error) error {
+	select {
+	case <-t.done:
+		return t.cause()
+	default:
+	}
+	var refused *transport.Error
+	if errors.As(err, &refused) && refused.Code == -32602 && refused.Message == "No target with given id found" {
+		return ErrTabClosed
+	}
+	return t.browser.gone(err)
+}
+
+// attach begins to follow the tab's page. Everything is queued at once, so that
+// nothing of the page's first document is missed.
+func (t *Tab) attach(a attached) {
+	own := &sessionOf{}
+	own.Session = t.browser.conn.Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
+	t.browser.mu.Lock()
+	t.session = own.Session
+	t.main.session = own.Session
+	t.notify()
+	t.browser.mu.Unlock()
+	t.follow(own.Session)
+	s := own.Session
+	s.Start("Emulation.setFocusEmulationEnabled", jsonv2.Value(`{"enabled":true}`))
+	s.Start("Page.setInterceptFileChooserDialog", jsonv2.Value(`{"enabled":true}`))
+	s.Start("Runtime.runIfWaitingForDebugger", nil)
+}
+
+// follow turns on what the model learns from, for a page or a frame.
+func (t *Tab) follow(s *transport.Session) {
+	s.Start("Page.enable", nil)
+	s.Start("Page.setLifecycleEventsEnabled", jsonv2.Value(`{"enabled":true}`))
+	s.Start("Runtime.enable", nil)
+	s.Start("Log.enable", nil)
+	s.Start("Network.enable", jsonv2.Value(`{"maxTotalBufferSize":0,"maxResourceBufferSize":0,"maxPostDataSize":0}`))
+	s.Start("Target.setAutoAttach", jsonv2.Value(`{"autoAttach":true,"waitForDebuggerOnStart":true,"flatten":true}`))
+}
+
+// attachChild takes in a frame of another process, or a worker; mu is held.
+func (t *Tab) attachChild(parent *sessionOf, a attached) {
+	own := &sessionOf{}
+	switch a.Info.Type {
+	case "iframe":
+		f := t.frames[cdp.FrameID(a.Info.TargetID)]
+		if f == nil {
+			f = t.addFrame(a.Info.TargetID, a.Info.ParentFrameID)
+		}
+		own.Session = t.browser.conn.Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
+		t.children[a.SessionID] = true
+		f.session, f.world = own.Session, ""
+		t.follow(own.Session)
+		own.Start("Page.setInterceptFileChooserDialog", jsonv2.Value(`{"enabled":true}`))
+	case "worker", "shared_worker", "service_worker":
+		own.Session = t.browser.conn.Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
+		t.children[a.SessionID] = true
+		own.Start("Runtime.enable", nil)
+		own.Start("Log.enable", nil)
+	default:
+		t.browser.release(a)
+		return
+	}
+	own.Start("Runtime.runIfWaitingForDebugger", nil)
+}
+
+// crash notes that the tab's renderer has ended; mu is held.
+func (t *Tab) crash(status string) {
+	first := !t.crashed
+	t.crashed, t.loading = true, false
+	if status != "" {
+		t.lastCrash = status
+	} else if t.lastCrash == "" {
+		t.lastCrash = "crashed"
+	}
+	for _, f := range t.frames {
+		if f != t.main {
+			t.removeFrame(f)
+		}
+	}
+	t.main.world = ""
+	t.dialog = nil
+	t.notify()
+	if !first {
+		return
+	}
+	reason := 0
+	if status == "oom" {
+		reason = 1
+	}
+	t.browser.publish("page.web_process_terminated", map[string]any{"tab_id": t.ID, "reason": reason})
+	if t.session != nil {
+		t.browser.conn.Interrupt(t.session, ErrTabCrashed)
+	}
+}
+
+// end says that the tab has gone; mu is held.
+func (t *Tab) end(why error) {
+	if t.why != nil {
+		return
+	}
+	t.why = why
+	close(t.done)
+	for id := range t.children {
+		t.browser.conn.Detach(id, why)
+	}
+	t.notify()
+}
+
+// notify wakes those who wait for the tab to change; mu is held.
+func (t *Tab) notify() {
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// wait waits until ok, which is asked with mu held, after each change.
+func (t *Tab) wait(ctx context.Context, ok func() bool) error {
+	b := t.browser
+	for {
+		b.mu.Lock()
+		good, changed, why, crashed := ok(), t.changed, t.why, t.crashed
+		b.mu.Unlock()
+		switch {
+		case why != nil:
+			return why
+		case good:
+			return nil
+		case crashed:
+			return ErrTabCrashed
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// guard gives a context that ends with a typed cause when the page can answer no
+// more: the tab has gone or crashed, or a dialog is open that nobody answers.
+func (t *Tab) guard(ctx context.Context) (context.Context, func()) {
+	b := t.browser
+	b.mu.Lock()
+	why, changed := t.blocked(), t.changed
+	b.mu.Unlock()
+	ctx, cancel := context.WithCancelCause(ctx)
+	if why != nil {
+		cancel(why)
+		return ctx, func() {}
+	}
+	if !b.o.HoldDialogs {
+		// Nothing but the end of the session stops a call, and that is seen there.
+		return ctx, func() { cancel(nil) }
+	}
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-changed:
+			}
+			b.mu.Lock()
+			why, changed = t.blocked(), t.changed
+			b.mu.Unlock()
+			if why != nil {
+				cancel(why)
+				return
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// blocked says why the page cannot answer; mu is held.
+func (t *Tab) blocked() error {
+	switch {
+	case t.why != nil:
+		return t.why
+	case t.crashed:
+		return ErrTabCrashed
+	case t.dialog != nil && t.browser.o.HoldDialogs:
+		return ErrDialogOpen
+	}
+	return nil
+}
+
+// Raw runs a command in the page's session as it is, and gives the raw result.
+func (t *Tab) Raw(ctx context.Context, method string, params jsonv2.Value) ([]byte, error) {
+	raw, err := t.Session().Start(method, params).Wait(ctx)
+	if err != nil {
+		return nil, t.gone(err)
+	}
+	return raw, nil
+}
+
+// Guarded runs f with a context that ends with a typed cause when the tab can
+// answer no more.
+func (t *Tab) Guarded(ctx context.Context, f func(context.Context) error) error {
+	ctx, end := t.guard(ctx)
+	defer end()
+	return t.gone(f(ctx))
+}
+
+// Health is how the tab itself does.
+type Health struct {
+	LastLoadError string `json:"last_load_error"`
+	LastCrash     string `json:"last_web_process_termination"`
+	Responsive    bool   `json:"responsive"`
+}
+
+// answerBound is how long a page may take to be called responsive.
+const answerBound = time.Second
+
+// Health asks the page whether it answers.
+func (t *Tab) Health(ctx context.Context) Health {
+	ctx, cancel := context.WithTimeout(ctx, answerBound)
+	defer cancel()
+	err := t.Guarded(ctx, func(ctx context.Context) error {
+		return t.Session().Call(ctx, "Runtime.evaluate", jsonv2.Value(`{"expression":"1"}`), nil)
+	})
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	return Health{LastLoadError: t.lastLoadError, LastCrash: t.lastCrash, Responsive: err == nil}
+}
