@@ -104,10 +104,15 @@ func (b *bench) run(rows []row, only string) error {
 	b.work = work
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
-	ran := make(chan error, 1)
-	go func() { ran <- b.measure(rows) }()
+	var failed error
+	ran := make(chan struct{})
+	go func() {
+		defer close(ran)
+		failed = b.measure(rows)
+	}()
 	select {
-	case err = <-ran:
+	case <-ran:
+		err = failed
 	case <-interrupted:
 		err = errors.Join(errors.New("interrupted"), b.close())
 		select { // it may have been about to start something
