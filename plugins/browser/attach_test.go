@@ -23,8 +23,8 @@ type shownTab struct {
 	OpenerID int `json:"opener_id"`
 }
 
-// tabs lists the tabs until they are as a test needs them.
-func (c *client) tabs(until func([]shownTab) bool) []shownTab {
+// listed gives the tabs, once they are as a test needs them.
+func (c *client) listed(until func([]shownTab) bool) []shownTab {
 	c.t.Helper()
 	end := time.Now().Add(patience)
 	for {
@@ -59,7 +59,7 @@ func TestARunningBrowserIsDrivenAndLeftRunning(t *testing.T) {
 	person := browsertest.StartPerson(t, site+"/pages/buttons", "--headless")
 	person.Open(t, site+"/pages/frames-cross", false)
 	c := attachTo(t, person.Address)
-	list := c.tabs(func(list []shownTab) bool {
+	list := c.listed(func(list []shownTab) bool {
 		return len(list) == 2 && find(list, "buttons") != nil && find(list, "frames-cross") != nil
 	})
 	buttons := &tab{c, find(list, "buttons").ID}
@@ -101,33 +101,33 @@ func TestARunningBrowserIsDrivenAndLeftRunning(t *testing.T) {
 		t.Errorf("the person is left with %v, want %v", left, want)
 	}
 	// What was in front for the person alone has the focus alone again.
-	person.Wait(t, "buttons", "document.visibilityState === 'hidden' && !document.hasFocus()")
+	person.Wait(t, "frames-cross", "document.visibilityState === 'hidden' && !document.hasFocus()")
 }
 
 func TestWhatAPersonDoesIsListed(t *testing.T) {
 	t.Parallel()
 	person := browsertest.StartPerson(t, site+"/pages/buttons", "--headless")
 	c := attachTo(t, person.Address)
-	first := c.tabs(func(list []shownTab) bool { return find(list, "buttons") != nil })
+	first := c.listed(func(list []shownTab) bool { return find(list, "buttons") != nil })
 	person.Open(t, site+"/pages/form", false)
-	list := c.tabs(func(list []shownTab) bool { return find(list, "form") != nil })
+	list := c.listed(func(list []shownTab) bool { return find(list, "form") != nil })
 	if f := find(list, "form"); f.WindowID != first[0].WindowID {
 		t.Errorf("the new tab is in another window: %+v", list)
 	}
 	person.Open(t, site+"/pages/tall", true)
-	list = c.tabs(func(list []shownTab) bool { return find(list, "tall") != nil })
-	c.tabs(func(list []shownTab) bool {
+	list = c.listed(func(list []shownTab) bool { return find(list, "tall") != nil })
+	c.listed(func(list []shownTab) bool {
 		f := find(list, "tall")
 		return f.WindowID != first[0].WindowID && !f.Private
 	})
 	driven := &tab{c, find(list, "form").ID}
 	driven.js(`void window.open('/pages/blank')`)
-	list = c.tabs(func(list []shownTab) bool { return find(list, "blank") != nil })
+	list = c.listed(func(list []shownTab) bool { return find(list, "blank") != nil })
 	if f := find(list, "blank"); f.OpenerID != driven.id {
 		t.Errorf("the pop-up is %+v", f)
 	}
 	person.Close(t, "tall")
-	c.tabs(func(list []shownTab) bool { return find(list, "tall") == nil })
+	c.listed(func(list []shownTab) bool { return find(list, "tall") == nil })
 	c.refused("not_found", "browser.tab.select", map[string]any{"tab_id": find(list, "tall").ID})
 }
 
@@ -136,7 +136,7 @@ func TestATabThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 	person := browsertest.StartPerson(t, site+"/pages/buttons", "--headless")
 	person.Open(t, site+"/pages/spin", true)
 	c := attachTo(t, person.Address)
-	list := c.tabs(func(list []shownTab) bool { return find(list, "buttons") != nil && find(list, "spin") != nil })
+	list := c.listed(func(list []shownTab) bool { return find(list, "buttons") != nil && find(list, "spin") != nil })
 	busy, other := &tab{c, find(list, "spin").ID}, &tab{c, find(list, "buttons").ID}
 	person.Eval(t, "spin", "setTimeout(() => { for (;;); }); ''")
 	busyEnded := make(chan struct{})
@@ -151,7 +151,7 @@ func TestATabThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 	if other.ref("button", "Clicked 0") == "" {
 		t.Error("the other tab has no button")
 	}
-	c.tabs(nil)
+	c.listed(nil)
 	<-busyEnded
 	var health struct{ Responsive bool }
 	c.call("page.native_diagnostics", busy.with(nil), &health)
@@ -159,7 +159,7 @@ func TestATabThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 		t.Error("the busy tab is called responsive")
 	}
 	c.call("browser.tab.close", busy.with(nil), nil)
-	c.tabs(func(list []shownTab) bool { return find(list, "spin") == nil })
+	c.listed(func(list []shownTab) bool { return find(list, "spin") == nil })
 }
 
 // cutter passes connections on, until they are cut.
@@ -248,14 +248,14 @@ func TestALostConnectionIsMadeAgain(t *testing.T) {
 	person.Open(t, site+"/pages/form", true)
 	between := startCutter(t, person.Address)
 	c := attachTo(t, "http://"+between.Addr().String())
-	before := c.tabs(func(list []shownTab) bool { return find(list, "buttons") != nil && find(list, "form") != nil })
+	before := c.listed(func(list []shownTab) bool { return find(list, "buttons") != nil && find(list, "form") != nil })
 	buttons := &tab{c, find(before, "buttons").ID}
 	var private struct {
 		TabID int `json:"tab_id"`
 	}
 	c.call("browser.window.new", map[string]any{"private": true, "uri": site + "/pages/storage"}, &private)
 	buttons.js("window.kept = 1")
-	before = c.tabs(nil)
+	before = c.listed(nil)
 
 	calls := make(chan error, 2)
 	go func() {
@@ -289,7 +289,7 @@ func TestALostConnectionIsMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	after := c.tabs(nil)
+	after := c.listed(nil)
 	for _, list := range [][]shownTab{before, after} {
 		for i := range list {
 			list[i].Title = "" // may have come late
@@ -318,7 +318,7 @@ func TestABrowserThatHasGoneIsLookedForAgain(t *testing.T) {
 	t.Parallel()
 	person := browsertest.StartPerson(t, site+"/pages/buttons", "--headless")
 	c := attachTo(t, person.Address)
-	c.tabs(func(list []shownTab) bool { return find(list, "buttons") != nil })
+	c.listed(func(list []shownTab) bool { return find(list, "buttons") != nil })
 	person.End()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

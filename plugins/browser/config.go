@@ -20,7 +20,7 @@ type config struct {
 	Restore    bool     `json:"restore,omitempty" doc:"after the browser was lost, open the addresses of its tabs again, private ones excepted"`
 	Dialogs    string   `json:"dialogs,omitempty" enum:"dismiss,hold" doc:"dismiss, the default: alerts are accepted, confirm and prompt are dismissed, pages may be left; hold: page.dialog answers"`
 	AllowFile  []string `json:"allow_file,omitempty" doc:"folders, absolute, below which file: addresses may be opened"`
-	AllowHosts []string `json:"allow_hosts,omitempty" doc:"hosts that may be reached, all others may not: names, *.names and addresses"`
+	AllowHosts []string `json:"allow_hosts,omitempty" doc:"hosts that may be reached, all others may not: names, *.names and single addresses"`
 	DenyHosts  []string `json:"deny_hosts,omitempty" doc:"hosts that may not be reached; wins over allow_hosts"`
 }
 
@@ -44,6 +44,9 @@ func (c config) check() error {
 		case len(c.AllowHosts) > 0 || len(c.DenyHosts) > 0:
 			return errors.New("attach: allow_hosts and deny_hosts cannot be kept in a browser that runs already: leave them out, or let the browser be started here")
 		}
+	}
+	if _, err := hostRules(c); err != nil {
+		return err
 	}
 	for _, arg := range c.Args {
 		if len(arg) < 3 || arg[:2] != "--" {

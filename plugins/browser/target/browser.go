@@ -50,14 +50,14 @@ type Options struct {
 	// HoldDialogs leaves dialogs open until Tab.AnswerDialog; otherwise they are
 	// answered at once.
 	HoldDialogs bool
+	// Files says whether a page may show or read a file: address; nil: none is
+	// opened. It may take its time.
+	Files func(url string) bool
 	// Headed: people see the windows, and may move tabs between them.
 	Headed bool
 	// Lazy: the browser and its tabs are a person's. A tab is attached to when
 	// a call needs its page, and the connection may be made again.
 	Lazy bool
-	// Files judges file: addresses that pages and their frames go to; nil when none
-	// is ever opened. It may read the file system.
-	Files func(url string) error
 	// Event publishes an event. It is called on the reading goroutine and must not
 	// block.
 	Event func(typ string, data any)
@@ -122,7 +122,7 @@ func New(r io.ReadCloser, w io.WriteCloser, o Options) *Browser {
 	b.connect(r, w)
 	if !o.Lazy {
 		go func() {
-			b.Dropped()
+			<-b.conn.Load().Done()
 			b.lost()
 		}()
 	}

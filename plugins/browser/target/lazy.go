@@ -58,7 +58,10 @@ func (b *Browser) discovered(info targetInfo) {
 			t.join()
 		}
 	}
-	t.seen, t.title, t.url = b.conn.Load(), info.Title, info.URL
+	t.seen, t.title = b.conn.Load(), info.Title
+	if t.tree == nil { // else the page itself tells where it is
+		t.url = info.URL
+	}
 }
 
 // join begins to attach to the tab, unless that was begun; mu is held.
@@ -174,7 +177,7 @@ func (t *Tab) takeTree(s *sessionOf, n frameNode) {
 	case f == nil:
 		f = t.addFrame(n.Frame.ID, n.Frame.ParentID)
 	}
-	f.session = s.Session
+	f.move(s.Session)
 	f.loader, f.name, f.url = n.Frame.LoaderID, n.Frame.Name, n.Frame.URL+n.Frame.Fragment
 	if f == t.main {
 		t.committed++
@@ -249,7 +252,7 @@ func (t *Tab) drop() {
 		}
 	}
 	t.main.world, t.main.main, t.main.installed = "", "", false
-	t.dialog, t.chooser, t.loading = nil, nil, false
+	t.dialog, t.chooser, t.loading, t.starting = nil, nil, false, ""
 	t.notify()
 }
 
