@@ -24,6 +24,8 @@ const (
 	firstTab = 15 * time.Second
 	// closing is how long a browser may take to write its profile and end.
 	closing = 3 * time.Second
+	// goodbye is how much of it the browser may take to hear that it ends.
+	goodbye = time.Second
 )
 
 // life starts the browser when a method needs one, and again when it was lost.
@@ -90,9 +92,12 @@ func (l *life) stop(ctx context.Context) error {
 
 // close ends the browser in order: it writes its profile.
 func (r *running) close(ctx context.Context) error {
-	r.Root().Start("Browser.close", nil)
 	ctx, cancel := context.WithTimeout(ctx, closing)
 	defer cancel()
+	heard, done := context.WithTimeout(ctx, goodbye)
+	// The end of the pipe would do the same, and not let it write what it must.
+	_, _ = r.Root().Start("Browser.close", nil).Wait(heard) // whatever it says, it is ended now
+	done()
 	err := r.process.Close(ctx)
 	r.Browser.Close()
 	return err

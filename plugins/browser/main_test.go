@@ -44,6 +44,12 @@ func alone(t *testing.T, config string) *client {
 	return &client{t, plugintest.New(t, plugin(), plugintest.Options{Config: config})}
 }
 
+// inFolder is alone with a folder that an earlier run may have had.
+func inFolder(t *testing.T, config, dir string) *client {
+	t.Helper()
+	return &client{t, plugintest.New(t, plugin(), plugintest.Options{Config: config, Dir: dir})}
+}
+
 // startPlugin gives the error that an operator would see.
 func startPlugin(t *testing.T, config string) (*plugintest.Session, error) {
 	t.Helper()
