@@ -150,10 +150,10 @@ func (t *Tab) follow(s *transport.Session) {
 	s.Start("Runtime.enable", nil)
 	s.Start("Log.enable", nil)
 	s.Start("Network.enable", jsonv2.Value(`{"maxTotalBufferSize":0,"maxResourceBufferSize":0,"maxPostDataSize":0}`))
+	s.Start("Target.setAutoAttach", jsonv2.Value(`{"autoAttach":true,"waitForDebuggerOnStart":true,"flatten":true}`))
 	if t.browser.o.Files != nil {
 		s.Start("Fetch.enable", jsonv2.Value(`{"patterns":[{"urlPattern":"file://*"}]}`))
 	}
-	s.Start("Target.setAutoAttach", jsonv2.Value(`{"autoAttach":true,"waitForDebuggerOnStart":true,"flatten":true}`))
 }
 
 // attachChild takes in a frame of another process, or a worker; mu is held.
