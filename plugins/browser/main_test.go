@@ -102,11 +102,18 @@ func (c *client) open(url string) *tab {
 	c.call("browser.tab.new", map[string]any{"uri": url}, &made)
 	t := &tab{c, made.ID}
 	c.t.Cleanup(func() {
-		if err := c.try("browser.tab.close", t.with(nil), nil); err != nil && !strings.Contains(err.Error(), "not_found") {
-			c.t.Errorf("closing the tab: %v", err)
-		}
+		c.ended(c.try("browser.tab.close", t.with(nil), nil))
 	})
 	return t
+}
+
+// ended takes the answer to closing what the test may have closed, or stopped.
+func (c *client) ended(err error) {
+	c.t.Helper()
+	var e *sdk.Error
+	if err != nil && (!errors.As(err, &e) || e.Code != "not_found" && e.Code != "plugin_unavailable") {
+		c.t.Errorf("closing it: %v", err)
+	}
 }
 
 // with adds the tab's id to parameters.

@@ -22,9 +22,7 @@ func (c *client) window(private bool, url string) (window int, p *tab) {
 	}
 	c.call("browser.window.new", map[string]any{"private": private, "uri": whole(url)}, &made)
 	c.t.Cleanup(func() {
-		if err := c.try("browser.window.close", map[string]any{"window_id": made.WindowID}, nil); err != nil && !strings.Contains(err.Error(), "not_found") {
-			c.t.Errorf("closing the window: %v", err)
-		}
+		c.ended(c.try("browser.window.close", map[string]any{"window_id": made.WindowID}, nil))
 	})
 	return made.WindowID, &tab{c, made.TabID}
 }
@@ -43,9 +41,7 @@ func (t *tab) opened() []tabInfo {
 
 func (c *client) closeAll(list []tabInfo) {
 	for _, info := range list {
-		if err := c.try("browser.tab.close", map[string]any{"tab_id": info.ID}, nil); err != nil && !strings.Contains(err.Error(), "not_found") {
-			c.t.Errorf("closing tab %d: %v", info.ID, err)
-		}
+		c.ended(c.try("browser.tab.close", map[string]any{"tab_id": info.ID}, nil))
 	}
 }
 

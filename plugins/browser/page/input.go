@@ -124,8 +124,9 @@ func (in *input) flush(ctx context.Context, t *target.Tab) error {
 	})
 }
 
-// answeredLate: the event was given to a document that its own effect replaced.
+// answeredLate: the event was given to a document that its own effect replaced, or
+// closed.
 func answeredLate(err error) bool {
 	var refused *transport.Error
-	return errors.As(err, &refused)
+	return errors.As(err, &refused) || errors.Is(err, target.ErrTabClosed)
 }
