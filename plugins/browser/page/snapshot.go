@@ -18,8 +18,9 @@ import (
 const (
 	// maxFrames bounds the frames that one snapshot looks into.
 	maxFrames = 100
-	// maxClosed bounds how deep closed shadow roots are looked for in each other.
-	maxClosed = 8
+	// maxClosed bounds how often a frame is read again for the closed shadow roots
+	// that were found in it, and someClosed is how many our code offers at once.
+	maxClosed, someClosed = 8, 64
 )
 
 // SnapshotOptions say what a snapshot shows.
@@ -219,7 +220,7 @@ func (v *view) ask(ctx context.Context, world string, generation int64, arg map[
 }
 
 // open makes the closed shadow roots of the frame known to our code in it. It says
-// whether there is something new to see.
+// whether there may be more to see.
 func (v *view) open(ctx context.Context, world string) bool {
 	opened := make([]bool, len(v.header.Closed))
 	var work sync.WaitGroup
@@ -227,7 +228,7 @@ func (v *view) open(ctx context.Context, world string) bool {
 		work.Go(func() { opened[i] = openRoots(ctx, v.frame, world, n) == nil })
 	}
 	work.Wait()
-	return slices.Contains(opened, true)
+	return slices.Contains(opened, true) || len(opened) >= someClosed
 }
 
 var errNoRoot = errors.New("it has no closed shadow root")

@@ -10,8 +10,8 @@ import (
 // Mark is a moment in a tab's life, before an action.
 type Mark struct {
 	requested, committed, within, stops, dialogs, errors, downloads int
-	tabs                                                     map[int]bool
-	url                                                      string
+	tabs                                                            map[int]bool
+	url                                                             string
 }
 
 // Effects are what an action has caused.
