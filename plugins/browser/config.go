@@ -17,7 +17,7 @@ type config struct {
 	Args       []string `json:"args,omitempty" doc:"more flags for the browser"`
 	Dialogs    string   `json:"dialogs,omitempty" enum:"dismiss,hold" doc:"dismiss, the default: alerts are accepted, confirm and prompt are dismissed, pages may be left; hold: page.dialog answers"`
 	AllowFile  []string `json:"allow_file,omitempty" doc:"folders, absolute, below which file: addresses may be opened"`
-	AllowHosts []string `json:"allow_hosts,omitempty" doc:"hosts that may be reached, all others may not: names, *.names and addresses"`
+	AllowHosts []string `json:"allow_hosts,omitempty" doc:"hosts that may be reached, all others may not: names, *.names and single addresses"`
 	DenyHosts  []string `json:"deny_hosts,omitempty" doc:"hosts that may not be reached; wins over allow_hosts"`
 }
 
@@ -29,6 +29,9 @@ func (c config) check() error {
 		}
 	}
 	if _, err := urlpolicy.New(urlpolicy.Config{AllowHosts: c.AllowHosts, DenyHosts: c.DenyHosts}); err != nil {
+		return err
+	}
+	if _, err := hostRules(c); err != nil {
 		return err
 	}
 	for _, arg := range c.Args {

@@ -1,6 +1,6 @@
 // Demosite is the site that the demo works on: a start page, an order form of
-// several steps with a receipt in a pop-up, a page that fails on purpose, and
-// a small API. It needs nothing from outside. It prints its address and serves
+// several steps with a receipt in a pop-up, a page that fails on purpose, one
+// with files, dialogs and a frame, and a small API. It needs nothing from outside. It prints its address and serves
 // until it is ended.
 package main
 

@@ -39,6 +39,8 @@ func newSite() http.Handler {
 	mux.Handle("GET /static/", http.StripPrefix("/static/", http.FileServerFS(static)))
 	mux.HandleFunc("GET /{$}", show("start.html"))
 	mux.HandleFunc("GET /diagnostics", show("diagnostics.html"))
+	mux.HandleFunc("GET /more", show("more.html"))
+	mux.HandleFunc("GET /newsletter", show("newsletter.html"))
 	mux.HandleFunc("GET /order", func(w http.ResponseWriter, _ *http.Request) {
 		render(w, http.StatusOK, "order.html", form{Step: 1, Order: order{Quantity: "1", Delivery: "standard"}})
 	})
@@ -47,7 +49,7 @@ func newSite() http.Handler {
 	mux.HandleFunc("GET /orders/{number}/receipt", s.get("receipt.html"))
 	mux.HandleFunc("POST /api/items", addItem)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'")
+		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'self'; form-action 'self'; base-uri 'none'")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		mux.ServeHTTP(w, r)

@@ -41,8 +41,9 @@ func full(step string) url.Values {
 func TestPagesAndFiles(t *testing.T) {
 	h := newSite()
 	for path, want := range map[string]string{
-		"/": "It works", "/order": "Full name", "/diagnostics": "Throw an error", "/static/order.js": "noValidate",
+		"/": "It works", "/order": "Full name", "/diagnostics": "Throw an error", "/more": "<iframe", "/newsletter": "Subscribe", "/static/order.js": "noValidate",
 		"/static/site.css": "font:", "/static/icon.svg": "<svg", "/static/placed.js": "window.open", "/static/receipt.js": "window.close", "/static/diagnostics.js": "throw",
+		"/static/more.js": "confirm", "/static/newsletter.js": "Subscribed",
 	} {
 		if resp, body := do(t, h, http.MethodGet, path, "", ""); resp.StatusCode != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: %s, %.200q", path, resp.Status, body)
@@ -63,7 +64,7 @@ func TestPagesStandAlone(t *testing.T) {
 	inline := regexp.MustCompile(`(?i)<script>| on[a-z]+=| style=`) // the policy refuses these
 	control := regexp.MustCompile(`<(?:input|select|textarea) id="([a-z]+)"[^>]*>`)
 	bodies := map[string]string{}
-	for _, path := range []string{"/", "/order", "/diagnostics", "/orders/1", "/orders/1/receipt"} {
+	for _, path := range []string{"/", "/order", "/diagnostics", "/more", "/newsletter", "/orders/1", "/orders/1/receipt"} {
 		_, bodies[path] = do(t, h, http.MethodGet, path, "", "")
 	}
 	for _, step := range []string{"1", "2"} {
@@ -81,8 +82,8 @@ func TestPagesStandAlone(t *testing.T) {
 			}
 		}
 	}
-	if fields != 9 {
-		t.Errorf("%d fields, want the form's 9", fields)
+	if fields != 11 {
+		t.Errorf("%d fields, want the form's 9 and 2 more", fields)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
@@ -80,7 +81,10 @@ func JavaScript(ctx context.Context, t *target.Tab, s Script) (jsonv2.Value, err
 	if err != nil {
 		return nil, err
 	}
-	value, format := fmt.Sprintf(run, source, plain), fmt.Sprintf(show, maxValue)
+	value, format := "(0, eval)("+string(plain)+")", fmt.Sprintf(show, maxValue)
+	if strings.Contains(s.Source, "await") {
+		value = fmt.Sprintf(run, source, plain)
+	}
 	expression := format + "(" + value + ")"
 	if s.Await {
 		expression = "(async () => " + format + "(await " + value + "))()"
