@@ -225,33 +225,28 @@ func (v *view) open(ctx context.Context, world string) bool {
 	opened := make([]bool, len(v.header.Closed))
 	var work sync.WaitGroup
 	for i, n := range v.header.Closed {
-		work.Go(func() { opened[i] = openRoots(ctx, v.frame, world, n) == nil })
+		work.Go(func() { opened[i] = openRoot(ctx, v.frame, world, n) == nil })
 	}
 	work.Wait()
 	return slices.Contains(opened, true) || len(opened) >= someClosed
 }
 
-var errNoRoot = errors.New("it has no closed shadow root")
-
-func openRoots(ctx context.Context, f *target.Frame, world string, n int) error {
+func openRoot(ctx context.Context, f *target.Frame, world string, n int) error {
 	host, err := f.Handle(ctx, world, "closedHost", n)
 	if err != nil {
 		return err
 	}
 	defer host.Release()
-	roots, err := host.ClosedRoots(ctx)
+	id, err := host.ClosedRoot(ctx)
 	if err != nil {
 		return err
 	}
-	for _, id := range roots {
-		root, err := f.Resolve(ctx, world, id)
-		if err != nil {
-			return err
-		}
-		defer root.Release()
-		return host.Give(ctx, "openRoot", root) // an element has one
+	root, err := f.Resolve(ctx, world, id)
+	if err != nil {
+		return err
 	}
-	return errNoRoot
+	defer root.Release()
+	return host.Give(ctx, "openRoot", root)
 }
 
 // composer puts the frames' views together.
