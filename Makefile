@@ -5,12 +5,14 @@ VERSION := $(shell cat VERSION)
 COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 PLUGINS := $(patsubst plugins/%/main.go,%,$(filter-out plugins/internal/%,$(wildcard plugins/*/main.go)))
 TOOLS := $(CURDIR)/.tools
+AGENT_BROWSER := $(TOOLS)/agent-browser
+AGENT_BROWSER_VERSION := 0.41.2
 FUZZTIME ?= 20s
 SOAK ?= 10m
 SEED ?= 0
 GOFLAGS_BUILD := -trimpath -ldflags "-s -w -X github.com/vant-run/vant/internal/release.version=$(VERSION) -X github.com/vant-run/vant/internal/release.commit=$(COMMIT)"
 
-.PHONY: all help build lint check test test-deps fuzz generate generate-check bench-host soak demo install uninstall clean
+.PHONY: all help build lint check test test-deps fuzz generate generate-check bench-host bench-browser bench-peers soak demo install uninstall clean
 
 all: build lint check ## build, lint and fast tests
 
@@ -48,6 +50,12 @@ generate-check: generate ## fails when generated code is not what the protos say
 bench-host: build ## host benches: ours and the bare thing, interleaved
 	go run ./tools/bench/host
 
+bench-browser: build ## browser benches: our methods and the bare CDP calls, interleaved
+	go run ./tools/bench/browser
+
+bench-peers: build $(AGENT_BROWSER)/$(AGENT_BROWSER_VERSION) ## browser benches against agent-browser, which npm installs below .tools
+	go run ./tools/bench/browser -peers
+
 soak: ## 32 clients and faults for SOAK (10m) on a private host; SEED repeats one
 	go run ./tools/soak -for $(SOAK) -seed $(SEED)
 
@@ -71,3 +79,9 @@ $(TOOLS)/buf $(TOOLS)/protoc-gen-go-grpc &: tools/protogen/go.mod
 
 $(TOOLS)/protoc-gen-go: go.mod
 	go build -o $@ google.golang.org/protobuf/cmd/protoc-gen-go
+
+# Without its install scripts: they would download a browser, and it gets ours.
+$(AGENT_BROWSER)/$(AGENT_BROWSER_VERSION):
+	npm install --prefix $(AGENT_BROWSER) --ignore-scripts --no-audit --no-fund agent-browser@$(AGENT_BROWSER_VERSION)
+	chmod +x $(AGENT_BROWSER)/node_modules/agent-browser/bin/agent-browser-*
+	touch $@

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/vant-run/vant/plugins/internal/urlpolicy"
 )
@@ -18,7 +17,7 @@ type config struct {
 	Args       []string `json:"args,omitempty" doc:"more flags for the browser"`
 	Dialogs    string   `json:"dialogs,omitempty" enum:"dismiss,hold" doc:"dismiss, the default: alerts are accepted, confirm and prompt are dismissed, pages may be left; hold: page.dialog answers"`
 	AllowFile  []string `json:"allow_file,omitempty" doc:"folders, absolute, below which file: addresses may be opened"`
-	AllowHosts []string `json:"allow_hosts,omitempty" doc:"hosts that may be reached, all others may not: names, *.names and addresses"`
+	AllowHosts []string `json:"allow_hosts,omitempty" doc:"hosts that may be reached, all others may not: names, *.names and single addresses"`
 	DenyHosts  []string `json:"deny_hosts,omitempty" doc:"hosts that may not be reached; wins over allow_hosts"`
 }
 
@@ -32,10 +31,8 @@ func (c config) check() error {
 	if _, err := urlpolicy.New(urlpolicy.Config{AllowHosts: c.AllowHosts, DenyHosts: c.DenyHosts}); err != nil {
 		return err
 	}
-	for _, host := range slices.Concat(c.AllowHosts, c.DenyHosts) {
-		if strings.Contains(host, "/") {
-			return fmt.Errorf("%s is a block of addresses, which the browser cannot hold pages to: name hosts or single addresses", host)
-		}
+	if _, err := hostRules(c); err != nil {
+		return err
 	}
 	for _, arg := range c.Args {
 		if len(arg) < 3 || arg[:2] != "--" {

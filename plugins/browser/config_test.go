@@ -3,26 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-func TestHostRulesMeanWhatThePolicyMeans(t *testing.T) {
-	for _, tc := range []struct {
-		c    config
-		want string
-	}{
-		{config{}, ""},
-		{config{DenyHosts: []string{"a.test", "*.b.test"}}, "MAP a.test ~NOTFOUND, MAP b.test ~NOTFOUND, MAP *.b.test ~NOTFOUND"},
-		{config{AllowHosts: []string{"*.a.test", "192.0.2.1"}}, "MAP * ~NOTFOUND, EXCLUDE a.test, EXCLUDE *.a.test, EXCLUDE 192.0.2.1"},
-		{config{AllowHosts: []string{"a.test"}, DenyHosts: []string{"b.a.test"}}, "MAP b.a.test ~NOTFOUND, MAP * ~NOTFOUND, EXCLUDE a.test"},
-	} {
-		got := strings.Join(hostRules(tc.c), " ")
-		if diff := cmp.Diff(tc.want, strings.TrimPrefix(got, "--host-resolver-rules=")); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", tc.c, diff)
-		}
-	}
-}
 
 func TestConfigurationThatCannotHoldIsRefused(t *testing.T) {
 	for want, c := range map[string]config{

@@ -98,30 +98,32 @@ func (r *running) close(ctx context.Context) error {
 	return err
 }
 
-// get gives the running browser, nil when none runs.
-func (l *life) get() *running {
+// get gives the running browser, nil when none runs. One that has gone is waited
+// for: its profile is free after that.
+func (l *life) get(ctx context.Context) (*running, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.now
-}
-
-// alive says whether the browser can be used.
-func (r *running) alive() bool {
+	r := l.now
+	l.mu.Unlock()
 	if r == nil {
-		return false
+		return nil, nil
 	}
 	select {
 	case <-r.Done():
-		return false
 	default:
-		return true
+		return r, nil
+	}
+	select {
+	case <-r.ended:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }
 
 // need gives the running browser, and starts one when there is none.
 func (l *life) need(ctx context.Context) (*running, error) {
-	if r := l.get(); r.alive() {
-		return r, nil
+	if r, err := l.get(ctx); r != nil || err != nil {
+		return r, err
 	}
 	select {
 	case l.starting <- struct{}{}:
@@ -129,14 +131,8 @@ func (l *life) need(ctx context.Context) (*running, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if r := l.get(); r.alive() {
-		return r, nil
-	} else if r != nil { // what it leaves is cleared up first
-		select {
-		case <-r.ended:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+	if r, err := l.get(ctx); r != nil || err != nil {
+		return r, err
 	}
 	r, err := l.launch(ctx)
 	if err != nil {
@@ -164,23 +160,24 @@ func (l *life) launch(ctx context.Context) (*running, error) {
 		mode = "auto"
 	}
 	headless := chromium.HeadlessFor(mode, os.Getenv)
+	rules, err := hostRules(l.c)
+	if err != nil {
+		return nil, err
+	}
 	args := append([]string{"--window-size=1280,800"}, l.c.Args...)
 	p, err := chromium.Start(ctx, chromium.Options{
-		Path: path, Headless: headless, Profile: profile, Env: os.Environ(), Args: append(args, hostRules(l.c)...), Log: l.log,
+		Path: path, Headless: headless, Profile: profile, Env: os.Environ(), Args: append(args, rules...), Log: l.log,
 	})
 	if err != nil {
 		return nil, sdk.Errorf("internal_error", "%s", err.Error()).From(sdk.Downstream)
 	}
 	r, w := p.Pipe()
-	o := target.Options{
-		IDs: l.ids, HoldDialogs: l.c.Dialogs == "hold", Headed: !headless, Log: l.log,
-		Event: func(typ string, data any) { sdk.Emit(l.events, typ, data) },
-	}
-	if len(l.c.AllowFile) > 0 {
-		o.Files = func(url string) error { _, err := l.policy.Check(url, urlpolicy.Page); return err }
-	}
 	b := &running{
-		Browser: target.New(r, w, o),
+		Browser: target.New(r, w, target.Options{
+			IDs: l.ids, HoldDialogs: l.c.Dialogs == "hold", Headed: !headless, Log: l.log,
+			Files: l.files(),
+			Event: func(typ string, data any) { sdk.Emit(l.events, typ, data) },
+		}),
 		process: p, headless: headless, ended: make(chan struct{}),
 	}
 	ctx, cancel := context.WithTimeout(ctx, firstTab)
@@ -203,6 +200,17 @@ func (l *life) launch(ctx context.Context) (*running, error) {
 		err = errors.Join(err, closed)
 	}
 	return nil, sdk.Errorf("internal_error", "the browser did not start: %s", err.Error()).From(sdk.Downstream)
+}
+
+// files says which file: addresses a page may go to; nil when none can be opened.
+func (l *life) files() func(url string) bool {
+	if len(l.c.AllowFile) == 0 {
+		return nil
+	}
+	return func(url string) bool {
+		_, err := l.policy.Check(url, urlpolicy.Page)
+		return err == nil
+	}
 }
 
 // watch clears up after a browser that has gone, so that the next call starts

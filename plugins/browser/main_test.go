@@ -44,6 +44,12 @@ func alone(t *testing.T, config string) *client {
 	return &client{t, plugintest.New(t, plugin(), plugintest.Options{Config: config})}
 }
 
+// startPlugin gives the error that an operator would see.
+func startPlugin(t *testing.T, config string) (*plugintest.Session, error) {
+	t.Helper()
+	return plugintest.Start(t, plugin(), plugintest.Options{Config: config})
+}
+
 // call runs a method that must succeed.
 func (c *client) call(method string, params, result any) {
 	c.t.Helper()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -137,35 +138,31 @@ func (l *life) open(ctx context.Context, t *target.Tab, url string) error {
 	return err
 }
 
-// hostRules keeps the browser from hosts at the resolver, which pages, frames,
-// workers and redirects all pass.
-func hostRules(c config) []string {
+// hostRules keeps the browser from hosts. Where names are resolved pages, frames,
+// workers and redirects all pass, but what is excluded there is so from all rules:
+// what is denied among the allowed is kept out where connections are made.
+func hostRules(c config) ([]string, error) {
+	allowed, err := urlpolicy.Patterns(c.AllowHosts)
+	if err != nil {
+		return nil, fmt.Errorf("allow_hosts: %w", err)
+	}
+	denied, err := urlpolicy.Patterns(c.DenyHosts)
+	if err != nil {
+		return nil, fmt.Errorf("deny_hosts: %w", err)
+	}
 	var rules []string
-	for _, host := range patterns(c.DenyHosts) {
+	for _, host := range denied {
 		rules = append(rules, "MAP "+host+" ~NOTFOUND")
 	}
-	if len(c.AllowHosts) > 0 {
-		rule := "MAP * ~NOTFOUND"
-		for _, host := range patterns(c.AllowHosts) {
-			rule += ", EXCLUDE " + host
+	if rules == nil && allowed == nil {
+		return nil, nil
+	}
+	args := []string{"--host-rules=" + strings.Join(rules, ",")}
+	if allowed != nil {
+		rules = []string{"MAP * ~NOTFOUND"}
+		for _, host := range allowed {
+			rules = append(rules, "EXCLUDE "+host)
 		}
-		rules = append(rules, rule)
 	}
-	if rules == nil {
-		return nil
-	}
-	return []string{"--host-resolver-rules=" + strings.Join(rules, ", ")}
-}
-
-// patterns writes entries as the resolver reads them: its *.name leaves the name
-// itself out.
-func patterns(hosts []string) []string {
-	var all []string
-	for _, host := range hosts {
-		if name, ok := strings.CutPrefix(host, "*."); ok {
-			all = append(all, name)
-		}
-		all = append(all, host)
-	}
-	return all
+	return append(args, "--host-resolver-rules="+strings.Join(rules, ",")), nil
 }

@@ -37,7 +37,7 @@ type filter struct {
 
 type interact struct {
 	onTab
-	Ref       string          `json:"ref,omitempty" doc:"of a snapshot: @e3_7"`
+	Ref       *string         `json:"ref,omitempty" doc:"of a snapshot: @e3_7"`
 	Selector  string          `json:"selector,omitempty" doc:"CSS; wins over ref"`
 	Action    string          `json:"action" enum:"click,dblclick,hover,focus,blur,fill,type,clear,select,check,uncheck,scroll,key,press,drag,upload"`
 	Value     json.RawMessage `json:"value,omitempty" doc:"a text or a number; for select also a list"`
@@ -213,8 +213,14 @@ func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisec
 // action reads what may have several types.
 func (in interact) action() (page.Action, error) {
 	a := page.Action{
-		Element: page.Element{Ref: in.Ref, Selector: in.Selector}, Kind: in.Action, Timeout: milliseconds(in.TimeoutMS),
+		Element: page.Element{Selector: in.Selector}, Kind: in.Action, Timeout: milliseconds(in.TimeoutMS),
 		Button: in.Button, Modifiers: in.Modifiers, Count: in.Count, Position: in.Position, Files: in.Files, To: in.To,
+	}
+	if in.Ref != nil {
+		a.Ref = *in.Ref
+		if a.Ref == "" {
+			a.Ref = "@" // a ref was given, and no element has it
+		}
 	}
 	if len(in.Value) == 0 || string(in.Value) == "null" {
 		return a, nil

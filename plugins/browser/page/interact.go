@@ -503,12 +503,9 @@ func (a *actor) readBack(ctx context.Context, out *Outcome) (*Outcome, *Failure,
 
 // press strokes a key or a chord, in the element or in what has the focus.
 func (a *actor) press(ctx context.Context) (*Outcome, *Failure, error) {
-	mods, k, err := chord(*a.a.Value)
+	mods, k, err := chord(*a.a.Value, a.a.Modifiers...)
 	if err != nil {
 		return nil, nil, err
-	}
-	for _, m := range a.a.Modifiers {
-		mods = append(mods, canonical(m))
 	}
 	out := &Outcome{}
 	if a.a.Ref != "" || a.a.Selector != "" {
@@ -597,7 +594,9 @@ func (a *actor) upload(ctx context.Context) (*Outcome, *Failure, error) {
 		return nil, &ans.Failure, nil
 	case ans.Disabled:
 		return nil, &Failure{Error: "disabled"}, nil
-	case ans.File && !ans.Multiple && len(a.a.Files) > 1:
+	case !ans.Directory && a.a.folder() != "":
+		return nil, nil, &ParamError{"files", clip(a.a.folder(), 200) + " is a folder"}
+	case ans.File && !ans.Multiple && !ans.Directory && len(a.a.Files) > 1:
 		return nil, &Failure{Error: "wrong_element", Reason: "takes one file"}, nil
 	case ans.File:
 		h, err := a.at.frame.Handle(ctx, a.at.world, "node", a.arg()["target"])
@@ -636,6 +635,16 @@ func (a *actor) upload(ctx context.Context) (*Outcome, *Failure, error) {
 		return nil, nil, err
 	}
 	return out, nil, a.barrier(ctx)
+}
+
+// folder is the first of the files that is a folder, "" when none is.
+func (a *Action) folder() string {
+	for _, file := range a.Files {
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			return file
+		}
+	}
+	return ""
 }
 
 // effects adds what the action has caused besides.

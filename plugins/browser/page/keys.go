@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -72,6 +73,9 @@ var rows = []struct {
 	{"Semicolon", 186, ";", ":"}, {"Quote", 222, "'", `"`}, {"Comma", 188, ",", "<"}, {"Period", 190, ".", ">"}, {"Slash", 191, "/", "?"},
 }
 
+// digitShifts are what the digits write with Shift, from 0.
+const digitShifts = ")!@#$%^&*("
+
 // typed finds the key that writes a character; ok is false for one that no key
 // writes. shifted says that it is written with Shift.
 func typed(r rune) (k key, shifted, ok bool) {
@@ -88,7 +92,7 @@ func typed(r rune) (k key, shifted, ok bool) {
 	case r == '\t':
 		return named["Tab"], false, true
 	}
-	if i := strings.IndexRune(")!@#$%^&*(", r); i >= 0 {
+	if i := strings.IndexRune(digitShifts, r); i >= 0 {
 		digit := string(rune('0' + i))
 		return key{Key: text, Code: "Digit" + digit, KeyCode: '0' + i, Text: text}, true, true
 	}
@@ -101,25 +105,22 @@ func typed(r rune) (k key, shifted, ok bool) {
 }
 
 // chord takes "Control+Shift+a" apart. The last part is a key's name or one
-// character; "+" itself may be it.
-func chord(text string) (mods []string, k key, err error) {
+// character; "+" itself may be it. more are modifiers besides.
+func chord(text string, more ...string) (mods []string, k key, err error) {
 	parts := strings.Split(text, "+")
-	if n := len(parts); n >= 2 && parts[n-1] == "" { // the key is "+"
+	if n := len(parts); n >= 2 && parts[n-1] == "" && parts[n-2] == "" { // the key is "+"
 		parts = append(parts[:n-2], "+")
 	}
-	bits := 0
-	for _, p := range parts[:len(parts)-1] {
+	last := parts[len(parts)-1]
+	for _, p := range append(parts[:len(parts)-1], more...) {
 		name := canonical(p)
-		m, ok := modifierKeys[name]
-		if !ok {
-			return nil, key{}, &ParamError{"value", p + " is no modifier: use Control, Shift, Alt or Meta"}
+		if _, ok := modifierKeys[name]; !ok {
+			return nil, key{}, &ParamError{"value", clip(p, 40) + " is no modifier: use Control, Shift, Alt or Meta"}
 		}
-		if bits&m.bit == 0 {
-			bits |= m.bit
+		if !slices.Contains(mods, name) {
 			mods = append(mods, name)
 		}
 	}
-	last := parts[len(parts)-1]
 	if k, ok := named[canonical(last)]; ok {
 		return mods, k, nil
 	}
@@ -127,17 +128,37 @@ func chord(text string) (mods []string, k key, err error) {
 		last = full
 	}
 	r, size := utf8.DecodeRuneInString(last)
-	if size != len(last) || size == 0 {
+	if size != len(last) || size == 0 || r == utf8.RuneError {
 		return nil, key{}, &ParamError{"value", "there is no key " + clip(last, 40) + "; names are as in KeyboardEvent.key: Enter, ArrowDown, a"}
 	}
 	k, shifted, ok := typed(r)
-	if !ok {
+	switch shift := slices.Contains(mods, "Shift"); {
+	case !ok:
 		return mods, key{Key: last, Text: last}, nil
-	}
-	if shifted && bits&shift == 0 {
+	case shifted && !shift:
 		mods = append(mods, "Shift")
+	case shift && !shifted:
+		k = k.shifted()
 	}
 	return mods, k, nil
+}
+
+// shifted is what a printing key writes while Shift is held.
+func (k key) shifted() key {
+	if len(k.Key) != 1 {
+		return k
+	}
+	k.Text = strings.ToUpper(k.Text)
+	if i := k.KeyCode - '0'; i >= 0 && i <= 9 {
+		k.Text = digitShifts[i : i+1]
+	}
+	for _, row := range rows {
+		if row.code == k.Code {
+			k.Text = row.shifts
+		}
+	}
+	k.Key = k.Text
+	return k
 }
 
 func canonical(name string) string {

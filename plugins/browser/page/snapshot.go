@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,8 +15,12 @@ import (
 	"github.com/vant-run/vant/plugins/browser/target"
 )
 
-// maxFrames bounds the frames that one snapshot looks into.
-const maxFrames = 100
+const (
+	// maxFrames bounds the frames that one snapshot looks into.
+	maxFrames = 100
+	// maxClosed bounds how deep closed shadow roots are looked for in each other.
+	maxClosed = 8
+)
 
 // SnapshotOptions say what a snapshot shows.
 type SnapshotOptions struct {
@@ -45,19 +50,22 @@ func (e *FailedTarget) Error() string {
 
 // view is what one frame shows.
 type view struct {
-	frame  *target.Frame
-	header struct {
-		Title   string `json:"title"`
-		URL     string `json:"url"`
-		Total   int    `json:"total"`
-		Left    int    `json:"left"`
-		Next    int64  `json:"next"`
-		Error   string `json:"error"`
-		Reason  string `json:"reason"`
-		Message string `json:"message"`
-	}
+	frame           *target.Frame
+	header          header
 	visible, hidden []string
 	failed          error
+}
+
+type header struct {
+	Title   string `json:"title"`
+	URL     string `json:"url"`
+	Total   int    `json:"total"`
+	Left    int    `json:"left"`
+	Next    int64  `json:"next"`
+	Error   string `json:"error"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	Closed  []int  `json:"closed"` // elements that may hide a closed shadow root
 }
 
 // retries is how often a page that goes on to another document is read again.
@@ -88,7 +96,7 @@ func take(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMessag
 	}
 	generation := t.Browser().Generation()
 	arg := map[string]any{
-		"gen": generation, "from": 1, "limit": o.Limit, "maxBytes": o.MaxBytes, "detail": o.Detail, "format": "list",
+		"gen": generation, "from": int64(1), "limit": o.Limit, "maxBytes": o.MaxBytes, "detail": o.Detail, "format": "list",
 	}
 	if o.Outline {
 		arg["format"] = "outline"
@@ -161,21 +169,36 @@ func with(arg map[string]any, name string, value any) map[string]any {
 	return c
 }
 
-// take asks the frame.
+// take asks the frame, and again when closed shadow roots were found in it: then
+// with a generation of its own, for the numbers of the first are its frame's alone.
 func (v *view) take(ctx context.Context, world string, generation int64, arg map[string]any) {
+	for round := 0; ; round++ {
+		in, err := v.ask(ctx, world, generation, arg)
+		if err != nil {
+			if world != "" && errors.Is(err, target.ErrNavigated) {
+				err = &FailedTarget{Code: "stale_or_missing", Reason: target.Navigated}
+			}
+			v.failed = err
+			return
+		}
+		if round == maxClosed || !v.open(ctx, in) {
+			return
+		}
+		generation = v.frame.Tab().Browser().Generation()
+		arg = with(arg, "gen", generation)
+	}
+}
+
+func (v *view) ask(ctx context.Context, world string, generation int64, arg map[string]any) (in string, err error) {
 	raw, in, err := v.frame.Invoke(ctx, world, "snapshot", arg)
 	if err != nil {
-		if world != "" && errors.Is(err, target.ErrNavigated) {
-			err = &FailedTarget{Code: "stale_or_missing", Reason: target.Navigated}
-		}
-		v.failed = err
-		return
+		return "", err
 	}
 	text, ok := wire.Unquote(raw)
 	head, rest, _ := strings.Cut(text, "\n")
+	v.header, v.visible, v.hidden = header{}, nil, nil
 	if !ok || json.Unmarshal([]byte(head), &v.header) != nil {
-		v.failed = fmt.Errorf("our code in the page gave no header")
-		return
+		return "", errors.New("our code in the page gave no header")
 	}
 	hidden := false
 	for rest != "" {
@@ -191,10 +214,43 @@ func (v *view) take(ctx context.Context, world string, generation int64, arg map
 		}
 	}
 	from, _ := arg["from"].(int64)
-	if from == 0 {
-		from = 1
-	}
 	v.frame.Issued(generation, from, v.header.Next, in)
+	return in, nil
+}
+
+// open makes the closed shadow roots of the frame known to our code in it. It says
+// whether there is something new to see.
+func (v *view) open(ctx context.Context, world string) bool {
+	opened := make([]bool, len(v.header.Closed))
+	var work sync.WaitGroup
+	for i, n := range v.header.Closed {
+		work.Go(func() { opened[i] = openRoots(ctx, v.frame, world, n) == nil })
+	}
+	work.Wait()
+	return slices.Contains(opened, true)
+}
+
+var errNoRoot = errors.New("it has no closed shadow root")
+
+func openRoots(ctx context.Context, f *target.Frame, world string, n int) error {
+	host, err := f.Handle(ctx, world, "closedHost", n)
+	if err != nil {
+		return err
+	}
+	defer host.Release()
+	roots, err := host.ClosedRoots(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range roots {
+		root, err := f.Resolve(ctx, world, id)
+		if err != nil {
+			return err
+		}
+		defer root.Release()
+		return host.Give(ctx, "openRoot", root) // an element has one
+	}
+	return errNoRoot
 }
 
 // composer puts the frames' views together.

@@ -46,11 +46,11 @@ type Options struct {
 	// HoldDialogs leaves dialogs open until Tab.AnswerDialog; otherwise they are
 	// answered at once.
 	HoldDialogs bool
+	// Files says whether a page may show or read a file: address; nil: none is
+	// opened. It may take its time.
+	Files func(url string) bool
 	// Headed: people see the windows, and may move tabs between them.
 	Headed bool
-	// Files judges file: addresses that pages and their frames go to; nil when none
-	// is ever opened. It may read the file system.
-	Files func(url string) error
 	// Event publishes an event. It is called on the reading goroutine and must not
 	// block.
 	Event func(typ string, data any)
@@ -384,23 +384,15 @@ func (b *Browser) add(t *Tab, info *targetInfo) {
 	if opener != nil {
 		t.opener = opener.ID
 	}
-	var w *Window
+	own := cdp.BrowserContextID(info.BrowserContextID)
+	w := b.windowFor(own)
 	switch e := b.expected; {
 	case opener != nil:
 		w = opener.window
-	case e != nil && (e.context == "" || e.context == cdp.BrowserContextID(info.BrowserContextID)):
+	case e != nil && (e.context == own || e.context == "" && (w == nil || !w.Private)):
 		b.expected = nil
 		if w = e.window; w == nil {
 			w = b.addWindow(e.context)
-		}
-	default: // a person made it
-		if w = b.current; w == nil || w.Private {
-			w = nil
-			for _, other := range b.windows {
-				if !other.Private {
-					w = other
-				}
-			}
 		}
 	}
 	if w == nil {
@@ -414,6 +406,21 @@ func (b *Browser) add(t *Tab, info *targetInfo) {
 	b.tabs[t.ID], b.byTarget[t.target] = t, t
 	b.publish("tab.created", map[string]any{"tab_id": t.ID, "window_id": w.ID, "uri": t.uri()})
 	b.notify()
+}
+
+// windowFor is the private window of a browser context, or else the current
+// window or the last that is not private, nil when there is none; mu is held.
+func (b *Browser) windowFor(context cdp.BrowserContextID) *Window {
+	var best *Window
+	for _, w := range b.windows {
+		if w.Private && w.context == context {
+			return w
+		}
+		if !w.Private && (best == nil || best != b.current) {
+			best = w
+		}
+	}
+	return best
 }
 
 func (b *Browser) addWindow(context cdp.BrowserContextID) *Window {

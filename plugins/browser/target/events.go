@@ -8,6 +8,7 @@ import (
 	cdptarget "github.com/chromedp/cdproto/target"
 
 	"github.com/vant-run/vant/plugins/browser/diagnostics"
+	"github.com/vant-run/vant/plugins/browser/transport"
 )
 
 // The events' parts that are of use here. Chromium sends more.
@@ -66,7 +67,7 @@ func (b *Browser) rootEvent(method string, params []byte) {
 		t := b.byTarget[cdptarget.ID(a.Info.TargetID)]
 		if t == nil {
 			t = newTab(b, &a.Info)
-			t.attach(a)
+			t.attach(a) // first: a tab that can be found has a session
 			b.add(t, &a.Info)
 		} else {
 			t.attach(a)
@@ -89,7 +90,7 @@ func (b *Browser) rootEvent(method string, params []byte) {
 		}](params).Info
 		b.mu.Lock()
 		if t := b.byTarget[cdptarget.ID(info.TargetID)]; t != nil {
-			t.title, t.url = info.Title, info.URL
+			t.title = info.Title // its URL may be one that is still loading
 		}
 		b.mu.Unlock()
 	case "Browser.downloadWillBegin":
@@ -134,11 +135,11 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 	case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded":
 		t.Diagnostics.Add(method, params)
 		return
+	case "Fetch.requestPaused":
+		go t.pausedFile(s.Session, decode[pausedRequest](params))
+		return
 	case "Network.requestWillBeSent", "Network.responseReceived", "Network.loadingFailed":
 		t.request(s, method, params)
-		return
-	case "Fetch.requestPaused":
-		go t.fileAsked(s, decode[paused](params)) // it looks at the file
 		return
 	}
 	b := t.browser
@@ -151,7 +152,7 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		id := decode[detached](params).SessionID
 		for _, f := range t.frames {
 			if f.session != nil && f.session.ID() == id {
-				f.session, f.world = nil, ""
+				f.move(nil)
 			}
 		}
 		delete(t.children, id)
@@ -162,8 +163,7 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		if f == nil {
 			f = t.addFrame(e.FrameID, e.ParentID)
 		}
-		f.session = s.Session // known before: it came back into this process
-		f.world = ""
+		f.move(s.Session) // known before: it came back into this process
 	case "Page.frameDetached":
 		e := decode[frameEvent](params)
 		if f := t.frames[cdp.FrameID(e.FrameID)]; f != nil && e.Reason != "swap" && f != t.main {
@@ -190,7 +190,10 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 	case "Page.frameStartedNavigating":
 		e := decode[frameEvent](params)
 		if e.FrameID == string(t.target) && e.Kind != "sameDocument" && e.Kind != "historySameDocument" {
-			t.starting = e.LoaderID
+			t.starting, t.startingURL, t.started = e.LoaderID, e.URL, false
+			if t.begun = append(t.begun, begun{loader: e.LoaderID}); len(t.begun) > maxBegun {
+				t.begun = t.begun[1:]
+			}
 			t.requested++
 			b.publish("page.load", map[string]any{"tab_id": t.ID, "event": 0, "uri": e.URL})
 			t.notify()
@@ -237,10 +240,14 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		t.chooser = &c
 		t.notify()
 	case "Inspector.targetCrashed":
-		t.crash("")
+		if s.Session != t.session { // the tab's own is told of at the root, with a reason
+			t.frameCrashed(s)
+		}
 	case "Inspector.targetReloadedAfterCrash":
-		t.crashed = false
-		t.notify()
+		if s.Session == t.session {
+			t.crashed = false
+			t.notify()
+		}
 	}
 }
 
@@ -269,12 +276,6 @@ type (
 			} `json:"auxData"`
 		} `json:"context"`
 	}
-	paused struct {
-		RequestID string `json:"requestId"`
-		Request   struct {
-			URL string `json:"url"`
-		} `json:"request"`
-	}
 	requestEvent struct {
 		RequestID string `json:"requestId"`
 		LoaderID  string `json:"loaderId"`
@@ -294,6 +295,22 @@ type (
 	}
 )
 
+type pausedRequest struct {
+	ID      string `json:"requestId"`
+	Request struct {
+		URL string `json:"url"`
+	} `json:"request"`
+}
+
+// pausedFile lets a page have a file, or not.
+func (t *Tab) pausedFile(s *transport.Session, r pausedRequest) {
+	if t.browser.o.Files(r.Request.URL) {
+		s.Start("Fetch.continueRequest", map[string]string{"requestId": r.ID})
+	} else {
+		s.Start("Fetch.failRequest", map[string]string{"requestId": r.ID, "errorReason": "BlockedByClient"})
+	}
+}
+
 // request follows the requests of the main frame's documents.
 func (t *Tab) request(s *sessionOf, method string, params []byte) {
 	if !bytes.Contains(params, []byte(`"type":"Document"`)) {
@@ -309,15 +326,22 @@ func (t *Tab) request(s *sessionOf, method string, params []byte) {
 	switch method {
 	case "Network.requestWillBeSent":
 		if e.Redirect != nil && e.RequestID == e.LoaderID {
+			if e.RequestID == t.starting {
+				t.startingURL = e.Request.URL
+			}
 			b.publish("page.load", map[string]any{"tab_id": t.ID, "event": 1, "uri": e.Request.URL})
 		}
 	case "Network.responseReceived":
-		if e.RequestID == e.LoaderID {
-			t.statusOf, t.status = e.LoaderID, e.Response.Status
+		if i := t.begunBy(e.LoaderID); i >= 0 && e.RequestID == e.LoaderID {
+			t.begun[i].status = e.Response.Status
 		}
 	case "Network.loadingFailed":
-		if e.RequestID == t.starting && !e.Canceled {
-			t.loadFailed(e.ErrorText)
+		if e.RequestID == t.starting {
+			t.starting = ""
+			if !e.Canceled {
+				t.loadFailed(e.ErrorText)
+			}
+			t.notify()
 		}
 	}
 }
@@ -327,7 +351,7 @@ func (t *Tab) loadFailed(why string) {
 	t.lastLoadError = why
 	t.failures++
 	t.notify()
-	t.browser.publish("page.load_failed", map[string]any{"tab_id": t.ID, "message": why, "uri": t.url, "net_error": why})
+	t.browser.publish("page.load_failed", map[string]any{"tab_id": t.ID, "message": why, "uri": t.startingURL, "net_error": why})
 }
 
 // newTab makes a tab that was announced.

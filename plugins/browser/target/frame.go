@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,6 +24,7 @@ type Frame struct {
 	ID     cdp.FrameID
 	tab    *Tab
 	parent *Frame
+	order  int // among the tab's frames
 
 	session   *transport.Session // nil while the frame changes its process
 	loader    string
@@ -44,12 +46,21 @@ type FrameInfo struct {
 }
 
 func (t *Tab) addFrame(id, parent string) *Frame {
-	f := &Frame{ID: cdp.FrameID(id), tab: t, parent: t.frames[cdp.FrameID(parent)]}
+	t.framesMade++
+	f := &Frame{ID: cdp.FrameID(id), tab: t, parent: t.frames[cdp.FrameID(parent)], order: t.framesMade}
 	if f.parent == nil && t.main != nil {
 		f.parent = t.main
 	}
 	t.frames[f.ID] = f
 	return f
+}
+
+// move notes in which process's session the frame is now, nil: in none; mu is
+// held. What was known of the old one's worlds is void.
+func (f *Frame) move(s *transport.Session) {
+	if f.session != s {
+		f.session, f.world, f.main = s, "", ""
+	}
 }
 
 // removeFrame forgets a frame and those in it; mu is held.
@@ -76,9 +87,7 @@ func (t *Tab) frameNavigated(s *sessionOf, info frameInfo) {
 		}
 		f = t.addFrame(info.ID, info.ParentID)
 	}
-	if f.session != s.Session {
-		f.session, f.world = s.Session, ""
-	}
+	f.move(s.Session)
 	f.loader, f.name, f.url = info.LoaderID, info.Name, info.URL+info.Fragment
 	for _, other := range t.frames {
 		if other.parent == f {
@@ -105,6 +114,11 @@ func (t *Tab) setLoading(frame string, on bool) {
 	if t.loading = on; !on {
 		t.stops++
 	}
+	if on {
+		t.started = true
+	} else if t.started { // else it was the document before that has stopped
+		t.starting = ""
+	}
 	t.notify()
 }
 
@@ -118,7 +132,9 @@ func (t *Tab) lifecycle(e frameEvent) {
 		t.dom = e.LoaderID
 	case "load":
 		t.dom, t.load = e.LoaderID, e.LoaderID
-		t.browser.publish("page.load", map[string]any{"tab_id": t.ID, "event": 3, "uri": t.uri()})
+		if t.main.loader == e.LoaderID { // not that of the first, empty one, which nobody has asked for
+			t.browser.publish("page.load", map[string]any{"tab_id": t.ID, "event": 3, "uri": t.uri()})
+		}
 	default:
 		return
 	}
@@ -146,12 +162,19 @@ func (t *Tab) Frame(id string) (*Frame, error) {
 func (f *Frame) Children() []*Frame {
 	f.tab.browser.mu.Lock()
 	defer f.tab.browser.mu.Unlock()
+	return slices.DeleteFunc(f.children(), func(f *Frame) bool { return f.session == nil })
+}
+
+// children are the frames directly in f, in the order in which they came; mu is
+// held.
+func (f *Frame) children() []*Frame {
 	var list []*Frame
 	for _, other := range f.tab.frames {
-		if other.parent == f && other.session != nil {
+		if other.parent == f {
 			list = append(list, other)
 		}
 	}
+	slices.SortFunc(list, func(a, b *Frame) int { return a.order - b.order })
 	return list
 }
 
@@ -167,10 +190,8 @@ func (t *Tab) Frames() []FrameInfo {
 			info.Parent = string(f.parent.ID)
 		}
 		list = append(list, info)
-		for _, other := range t.frames {
-			if other.parent == f {
-				add(other)
-			}
+		for _, other := range f.children() {
+			add(other)
 		}
 	}
 	add(t.main)
@@ -367,9 +388,8 @@ func (f *Frame) Evaluate(ctx context.Context, expression string, limit time.Dura
 	}
 	raw, err := s.Start("Runtime.evaluate", params).Wait(ctx)
 	if err != nil {
-		if ctx.Err() != nil {
-			// What it began may run on; nobody waits for it.
-			s.Start("Runtime.terminateExecution", nil)
+		if errors.Is(err, context.DeadlineExceeded) {
+			go unblock(s)
 		}
 		return "", navigatedAway(f.tab.gone(err))
 	}
@@ -388,6 +408,20 @@ func (f *Frame) Evaluate(ctx context.Context, expression string, limit time.Dura
 		return "", fmt.Errorf("the expression gave a %s", e.Result.Type)
 	}
 	return text, nil
+}
+
+// idleBound is how long a page may take to show that no script keeps it from
+// answering.
+const idleBound = time.Second
+
+// unblock stops the script that keeps a page from answering, if one does: when
+// none runs, the next one would be stopped, whosever it is.
+func unblock(s *transport.Session) {
+	ctx, cancel := context.WithTimeout(context.Background(), idleBound)
+	defer cancel()
+	if err := s.Call(ctx, "Runtime.evaluate", jsonv2.Value(`{"expression":"1"}`), nil); errors.Is(err, context.DeadlineExceeded) {
+		s.Start("Runtime.terminateExecution", nil)
+	}
 }
 
 type evaluateParams struct {

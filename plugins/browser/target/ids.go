@@ -14,8 +14,10 @@ import (
 
 // block is how many ids of a kind are reserved on disk at once. Ids are reserved
 // before they are given away, so that none comes twice, whatever ends the
-// process; after a crash those that were not used are skipped.
-var block = counters{Window: 64, Tab: 256, Generation: 1 << 16}
+// process; after a crash those that were not used are skipped. The next block is
+// written when half of one is used: no browser makes so many tabs while a disk
+// writes one line.
+var block = counters{Window: 1 << 12, Tab: 1 << 12, Generation: 1 << 16}
 
 // IDs gives numbers that are never given again. Safe for concurrent use; giving
 // one does no I/O.
@@ -46,6 +48,7 @@ func OpenIDs(path string, log hclog.Logger) (*IDs, error) {
 	i := &IDs{path: path, log: log, next: counters{1, 1, 1}}
 	text, err := os.ReadFile(path)
 	if err == nil {
+		i.next = counters{}
 		if err := json.Unmarshal(text, &i.next); err != nil || i.next.Window < 1 || i.next.Tab < 1 || i.next.Generation < 1 {
 			return nil, fmt.Errorf("%s does not say which ids come next: remove it, and they count from 1 again", path)
 		}

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"net/http"
+	"slices"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/page"
 
+	"github.com/vant-run/vant/internal/wire"
 	"github.com/vant-run/vant/plugins/browser/transport"
 )
 
@@ -44,39 +47,55 @@ func (e *LoadError) Error() string { return fmt.Sprintf("%s could not be loaded:
 // errStillLoading ends a wait whose time is over; it is no failure.
 var errStillLoading = errors.New("the page still loads")
 
+// maxBegun bounds the navigations of a tab that are remembered.
+const maxBegun = 32
+
+// errorPage bounds the wait for the page that shows a failure.
+const errorPage = 5 * time.Second
+
 // Navigate loads url. A page that still loads when timeout is over is no error.
 func (t *Tab) Navigate(ctx context.Context, url, referrer string, wait Wait, timeout time.Duration) (Navigation, error) {
+	before := t.leave()
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errStillLoading)
 	defer cancel()
-	guarded, end := t.guard(ctx)
+	ctx, end := t.guard(ctx)
 	defer end()
-	t.browser.mu.Lock()
-	before := t.committed
-	t.browser.mu.Unlock()
 	asked := transport.Go(t.Session(), page.Navigate, page.NavigateParams{URL: url, Referrer: referrer})
-	if wait == None {
-		// Refused addresses are told at once; whatever else comes is not waited for.
-		err := t.wait(ctx, func() bool { return t.committed > before || t.starting != "" || answered(asked.Pending) })
-		return Navigation{}, ignoreLoading(err)
+	if wait == None { // an address that is refused at once is told
+		if err := t.waitFor(ctx, asked.Pending, func() bool { return before.begun() || answered(asked.Pending) }); err != nil || !answered(asked.Pending) {
+			return Navigation{Moved: true}, ignoreLoading(err)
+		}
 	}
-	res, err := asked.Wait(guarded)
+	res, err := asked.Wait(ctx)
 	if err != nil {
 		return Navigation{}, ignoreLoading(t.gone(err))
 	}
-	if res.IsDownload {
+	loader := string(res.LoaderID)
+	switch {
+	case res.IsDownload:
 		return Navigation{Download: true}, nil
-	}
-	if res.ErrorText != "" {
-		if res.ErrorText == "net::ERR_ABORTED" && t.superseded(string(res.LoaderID)) {
-			return t.settle(ctx, before, wait)
+	case res.ErrorText == aborted && t.superseded(loader):
+		return t.settle(ctx, before, "", wait)
+	case res.ErrorText == aborted:
+		if status := t.answered(loader); status == http.StatusNoContent || status == http.StatusResetContent {
+			return Navigation{Status: status}, nil // it stays where it was
 		}
 		return Navigation{}, &LoadError{URL: url, Name: res.ErrorText}
-	}
-	if res.LoaderID == "" { // within the document: it is there
+	case res.ErrorText != "":
+		shown, cancel := context.WithTimeout(ctx, errorPage)
+		defer cancel()
+		_ = t.wait(shown, func() bool { return before.arrived(loader) && !t.loading }) // if it does not come, the failure is the same
+		return Navigation{}, &LoadError{URL: url, Name: res.ErrorText}
+	case loader == "": // within the document
+		err := t.wait(ctx, func() bool { return t.sameDocument > before.within || t.committed > before.committed })
+		return Navigation{Moved: true}, ignoreLoading(err)
+	case wait == None:
 		return Navigation{Moved: true}, nil
 	}
-	return t.settle(ctx, before, wait)
+	return t.settle(ctx, before, loader, wait)
 }
+
+const aborted = "net::ERR_ABORTED"
 
 func answered(p *transport.Pending) bool {
 	select {
@@ -94,30 +113,86 @@ func ignoreLoading(err error) error {
 	return err
 }
 
+// moment is how far a tab was when a navigation was asked for.
+type moment struct {
+	t                                      *Tab
+	requested, committed, within, failures int
+}
+
+// leave takes note of the moment before a navigation. A crashed tab gets a new
+// renderer by it: whoever waits now waits for that one.
+func (t *Tab) leave() moment {
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	t.crashed = false
+	return moment{t, t.requested, t.committed, t.sameDocument, t.failures}
+}
+
+// begun tells whether a navigation has begun since; mu is held.
+func (m moment) begun() bool { return m.t.requested > m.requested || m.t.sameDocument > m.within }
+
+// arrived tells whether the document of a loader has come since, or one that was
+// begun after it; without a loader, whether any has. mu is held.
+func (m moment) arrived(loader string) bool {
+	t := m.t
+	if t.committed <= m.committed {
+		return false
+	}
+	asked := t.begunBy(loader)
+	return asked < 0 || t.main.loader == loader || t.begunBy(t.main.loader) > asked
+}
+
+// begun is a navigation that was begun.
+type begun struct {
+	loader string
+	status int // HTTP status of the answer, 0 when none has come
+}
+
+// begunBy finds the navigation of a loader, -1: none that is remembered; mu is
+// held.
+func (t *Tab) begunBy(loader string) int {
+	return slices.IndexFunc(t.begun, func(b begun) bool { return b.loader == loader })
+}
+
 // superseded: the page has begun another navigation meanwhile.
 func (t *Tab) superseded(loader string) bool {
 	t.browser.mu.Lock()
 	defer t.browser.mu.Unlock()
-	return t.starting != "" && t.starting != loader
+	return len(t.begun) > 0 && t.begun[len(t.begun)-1].loader != loader
 }
 
-// settle waits until a document that came after before is as far as wait says. A
-// page that goes on to another document by itself is followed.
-func (t *Tab) settle(ctx context.Context, before int, wait Wait) (Navigation, error) {
+// answered is the HTTP status of the answer to a loader's request, 0 when none has
+// come.
+func (t *Tab) answered(loader string) int {
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	return t.statusOf(loader)
+}
+
+func (t *Tab) statusOf(loader string) int {
+	if i := t.begunBy(loader); i >= 0 {
+		return t.begun[i].status
+	}
+	return 0
+}
+
+// settle waits until the document of a loader is as far as wait says. A page that
+// goes on to another document by itself is followed.
+func (t *Tab) settle(ctx context.Context, before moment, loader string, wait Wait) (Navigation, error) {
 	n := Navigation{Moved: true}
 	err := t.wait(ctx, func() bool {
-		if t.committed <= before {
+		if !before.arrived(loader) {
 			return false
 		}
-		loader := t.main.loader
-		if t.statusOf == loader {
-			n.Status = t.status
-		}
-		switch wait {
-		case DOM:
-			return t.dom == loader
-		case Load:
-			return t.load == loader
+		now := t.main.loader
+		n.Status = t.statusOf(now)
+		switch {
+		case t.dialog != nil: // the rest comes when it is answered
+			return true
+		case wait == DOM:
+			return t.dom == now
+		case wait == Load:
+			return t.load == now
 		}
 		return true
 	})
@@ -127,78 +202,79 @@ func (t *Tab) settle(ctx context.Context, before int, wait Wait) (Navigation, er
 	return n, ignoreLoading(err)
 }
 
+// titleBound is how long a page is asked for its title.
+const titleBound = time.Second
+
 // readTitle asks the page for its title: the browser tells of it a moment later.
 func (t *Tab) readTitle(ctx context.Context) {
-	f := t.Main()
-	title, err := f.Evaluate(ctx, "String(document.title)", 0)
-	if err != nil {
+	ctx, cancel := context.WithTimeout(ctx, titleBound)
+	defer cancel()
+	var e evaluation
+	err := t.Session().Call(ctx, "Runtime.evaluate", jsonv2.Value(`{"expression":"String(document.title)","returnByValue":true}`), &e)
+	if err != nil || e.Exception != nil {
 		return // then the browser's word comes
 	}
-	t.browser.mu.Lock()
-	defer t.browser.mu.Unlock()
-	t.title = title
+	if title, ok := wire.Unquote(e.Result.Value); ok {
+		t.browser.mu.Lock()
+		defer t.browser.mu.Unlock()
+		t.title = title
+	}
 }
 
 // Reload loads the page again.
 func (t *Tab) Reload(ctx context.Context, ignoreCache bool, wait Wait, timeout time.Duration) (Navigation, error) {
-	return t.move(ctx, wait, timeout, func(ctx context.Context) (bool, error) {
-		_, err := cdp.Call(ctx, t.Session(), page.Reload, page.ReloadParams{IgnoreCache: &ignoreCache})
-		return true, err
-	})
+	before := t.leave()
+	asked := t.Session().Start("Page.reload", page.ReloadParams{IgnoreCache: &ignoreCache})
+	return t.move(ctx, before, asked, wait, timeout)
 }
 
-// Back and forward move through the history, by steps. At its ends nothing moves.
+// History goes steps forward in the history, or back. At its ends nothing moves.
 func (t *Tab) History(ctx context.Context, steps int, wait Wait, timeout time.Duration) (Navigation, error) {
-	return t.move(ctx, wait, timeout, func(ctx context.Context) (bool, error) {
-		h, err := cdp.Call(ctx, t.Session(), page.GetNavigationHistory, cdp.Empty{})
-		if err != nil {
-			return false, err
-		}
-		i := int(h.CurrentIndex) + steps
-		if i < 0 || i >= len(h.Entries) {
-			return false, nil
-		}
-		_, err = cdp.Call(ctx, t.Session(), page.NavigateToHistoryEntry, page.NavigateToHistoryEntryParams{EntryID: h.Entries[i].ID})
-		return true, err
-	})
+	guarded, end := t.guard(ctx)
+	h, err := cdp.Call(guarded, t.Session(), page.GetNavigationHistory, cdp.Empty{})
+	end()
+	if err != nil {
+		return Navigation{}, t.gone(err)
+	}
+	i := int(h.CurrentIndex) + steps
+	if i < 0 || i >= len(h.Entries) {
+		return Navigation{}, nil
+	}
+	before := t.leave()
+	asked := t.Session().Start("Page.navigateToHistoryEntry", page.NavigateToHistoryEntryParams{EntryID: h.Entries[i].ID})
+	return t.move(ctx, before, asked, wait, timeout)
 }
 
-// move starts a navigation that has no answer of its own, and waits for it.
-func (t *Tab) move(ctx context.Context, wait Wait, timeout time.Duration, start func(context.Context) (bool, error)) (Navigation, error) {
+// move waits for a navigation whose answer does not tell how it goes.
+func (t *Tab) move(ctx context.Context, before moment, asked *transport.Pending, wait Wait, timeout time.Duration) (Navigation, error) {
+	n := Navigation{Moved: true}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errStillLoading)
 	defer cancel()
-	t.browser.mu.Lock()
-	documents, within, failure := t.committed, t.sameDocument, t.failures
-	if t.crashed {
-		t.crashed = false // whoever waits now waits for the new renderer
-	}
-	t.browser.mu.Unlock()
-	guarded, end := t.guard(ctx)
+	ctx, end := t.guard(ctx)
 	defer end()
-	moved, err := start(guarded)
-	if err != nil || !moved || wait == None {
-		return Navigation{Moved: moved}, ignoreLoading(t.gone(err))
+	if wait == None {
+		return n, ignoreLoading(t.waitFor(ctx, asked, before.begun))
 	}
-	failed := ""
-	err = t.wait(ctx, func() bool {
-		if t.failures > failure {
-			failed = t.lastLoadError
+	failed, document, uri := "", false, ""
+	err := t.waitFor(ctx, asked, func() bool {
+		document = t.committed > before.committed
+		if t.failures > before.failures {
+			failed, uri = t.lastLoadError, t.startingURL
 		}
-		return t.committed > documents || t.sameDocument > within || failed != ""
+		return document || t.sameDocument > before.within || failed != ""
 	})
-	if err != nil {
-		return Navigation{Moved: true}, ignoreLoading(err)
+	switch {
+	case err != nil:
+		return n, ignoreLoading(err)
+	case failed != "" && failed != aborted:
+		shown, cancel := context.WithTimeout(ctx, errorPage)
+		defer cancel()
+		_ = t.wait(shown, func() bool { return t.committed > before.committed && !t.loading }) // if it does not come, the failure is the same
+		return n, &LoadError{URL: uri, Name: failed}
+	case !document:
+		return n, nil
 	}
-	t.browser.mu.Lock()
-	same, uri := t.committed == documents, t.url
-	t.browser.mu.Unlock()
-	if failed != "" && !strings.HasSuffix(failed, "ERR_ABORTED") {
-		return Navigation{Moved: true}, &LoadError{URL: uri, Name: failed}
-	}
-	if same {
-		return Navigation{Moved: true}, nil
-	}
-	return t.settle(ctx, documents, wait)
+	return t.settle(ctx, before, "", wait)
 }
 
 // Stop ends what loads.

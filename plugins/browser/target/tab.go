@@ -29,6 +29,7 @@ type Tab struct {
 	opener        int
 	title, url    string
 	main          *Frame
+	framesMade    int
 	frames        map[cdp.FrameID]*Frame
 	children      map[string]bool // sessions of frames and workers
 	dialogs       int             // that have opened so far
@@ -42,14 +43,15 @@ type Tab struct {
 	why           error // why it has gone
 	dialog        *Dialog
 	chooser       *Chooser
-	requested     int    // navigations that the page asked for or began
-	committed     int    // documents that the main frame has shown
-	sameDocument  int    // navigations inside one
-	stops         int    // times that loading has stopped
-	starting      string // loader of the navigation that was begun last
-	dom, load     string // loaders that came so far
-	statusOf      string // loader that status belongs to
-	status        int
+	requested     int     // navigations that the page asked for or began
+	committed     int     // documents that the main frame has shown
+	sameDocument  int     // navigations inside one
+	stops         int     // times that loading has stopped
+	starting      string  // loader of the navigation that was begun last and has not failed
+	startingURL   string  // where it goes
+	started       bool    // it was told that the tab loads, since then
+	begun         []begun // the navigations that were begun, the last maxBegun
+	dom, load     string  // loaders that came so far
 	lastLoadError string
 	lastCrash     string
 	changed       chan struct{} // closed and replaced when any of it changes
@@ -78,10 +80,14 @@ func (t *Tab) Info() TabInfo {
 func (t *Tab) info() TabInfo {
 	w := t.window
 	return TabInfo{
-		ID: t.ID, WindowID: w.ID, URI: t.uri(), Title: t.title, Loading: t.loading && (t.main.loader == "" || t.load != t.main.loader), Private: w.Private,
+		ID: t.ID, WindowID: w.ID, URI: t.uri(), Title: t.title, Loading: t.pending() || t.loading && t.load != t.main.loader, Private: w.Private,
 		Current: w.current == t && w == t.browser.current, OpenerID: t.opener, Crashed: t.crashed,
 	}
 }
+
+// pending tells whether a navigation was begun that has not come to a document;
+// mu is held.
+func (t *Tab) pending() bool { return t.starting != "" && t.starting != t.main.loader }
 
 func (t *Tab) uri() string {
 	if t.url == "" {
@@ -123,11 +129,12 @@ func (t *Tab) gone(err error) error {
 }
 
 // attach begins to follow the tab's page. Everything is queued at once, so that
-// nothing of the page's first document is missed. mu is held.
+// nothing of the page's first document is missed; mu is held.
 func (t *Tab) attach(a attached) {
 	own := &sessionOf{}
 	own.Session = t.browser.conn.Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
-	t.session, t.main.session = own.Session, own.Session
+	t.session = own.Session
+	t.main.move(own.Session)
 	t.notify()
 	t.follow(own.Session)
 	s := own.Session
@@ -149,17 +156,6 @@ func (t *Tab) follow(s *transport.Session) {
 	}
 }
 
-// fileAsked judges a request of a page for a local file: a local page may ask for
-// any other.
-func (t *Tab) fileAsked(s *sessionOf, p paused) {
-	if err := t.browser.o.Files(p.Request.URL); err != nil {
-		t.browser.o.Log.Info("a page may not open a file", "reason", err.Error())
-		s.Start("Fetch.failRequest", map[string]string{"requestId": p.RequestID, "errorReason": "AccessDenied"})
-		return
-	}
-	s.Start("Fetch.continueRequest", map[string]string{"requestId": p.RequestID})
-}
-
 // attachChild takes in a frame of another process, or a worker; mu is held.
 func (t *Tab) attachChild(parent *sessionOf, a attached) {
 	own := &sessionOf{}
@@ -171,7 +167,7 @@ func (t *Tab) attachChild(parent *sessionOf, a attached) {
 		}
 		own.Session = t.browser.conn.Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
 		t.children[a.SessionID] = true
-		f.session, f.world = own.Session, ""
+		f.move(own.Session)
 		t.follow(own.Session)
 		own.Start("Page.setInterceptFileChooserDialog", jsonv2.Value(`{"enabled":true}`))
 	case "worker", "shared_worker", "service_worker":
@@ -184,6 +180,18 @@ func (t *Tab) attachChild(parent *sessionOf, a attached) {
 		return
 	}
 	own.Start("Runtime.runIfWaitingForDebugger", nil)
+}
+
+// frameCrashed notes that the process of some frames has ended, and not the
+// tab's; mu is held. What is around them goes on.
+func (t *Tab) frameCrashed(s *sessionOf) {
+	for _, f := range t.frames {
+		if f.session == s.Session {
+			f.move(nil)
+		}
+	}
+	t.browser.conn.Interrupt(s.Session, ErrFrameGone)
+	t.notify()
 }
 
 // crash notes that the tab's renderer has ended; mu is held.
@@ -236,7 +244,14 @@ func (t *Tab) notify() {
 }
 
 // wait waits until ok, which is asked with mu held, after each change.
-func (t *Tab) wait(ctx context.Context, ok func() bool) error {
+func (t *Tab) wait(ctx context.Context, ok func() bool) error { return t.waitFor(ctx, nil, ok) }
+
+// waitFor is wait for what a command brings about: its failure ends the wait.
+func (t *Tab) waitFor(ctx context.Context, p *transport.Pending, ok func() bool) error {
+	var answered <-chan struct{}
+	if p != nil {
+		answered = p.Done()
+	}
 	b := t.browser
 	for {
 		b.mu.Lock()
@@ -252,6 +267,11 @@ func (t *Tab) wait(ctx context.Context, ok func() bool) error {
 		}
 		select {
 		case <-changed:
+		case <-answered:
+			answered = nil
+			if _, err := p.Wait(ctx); err != nil {
+				return t.gone(err)
+			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -193,6 +193,29 @@ func TestDetachFailsTheSessionsCallsWithItsCause(t *testing.T) {
 	})
 }
 
+func TestInterruptFailsWhatWaitsAndTheSessionGoesOn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		crashed := errors.New("the tab has crashed")
+		c, f := connect(t, nil)
+		s, beside := c.Attach("S", nil), c.Attach("beside", nil)
+		waits, other := s.Start("A.b", nil), beside.Start("A.b", nil)
+		late := f.next()
+		c.Interrupt(s, crashed)
+		_, err := waits.Wait(t.Context())
+		is(t, "the call", err, crashed)
+		go func() {
+			f.answer(late) // nobody's
+			f.serve(2)
+		}()
+		if err := s.Call(t.Context(), "A.next", nil, nil); err != nil || s.Err() != nil {
+			t.Errorf("the next call: %v, %v", err, s.Err())
+		}
+		if _, err := other.Wait(t.Context()); err != nil {
+			t.Errorf("the other session's call: %v", err)
+		}
+	})
+}
+
 func TestDetachWithoutACauseIsNoSuccess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c, _ := connect(t, nil)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/vant-run/vant/tools/bench/internal/measure"
 )
 
 const (
@@ -25,63 +26,6 @@ const (
 )
 
 var okReply = []byte(`"ok":true`)
-
-// ask makes a call and gives its result.
-func ask(socket, method, params string) (json.RawMessage, error) {
-	reply, err := exchange(socket, request(method, params), make([]byte, 256<<10))
-	if err != nil {
-		return nil, err
-	}
-	var r struct {
-		OK     bool
-		Result json.RawMessage
-		Error  struct{ Code, Message string }
-	}
-	if err := json.Unmarshal(reply, &r); err != nil {
-		return nil, err
-	}
-	if !r.OK {
-		return nil, &failure{r.Error.Code, r.Error.Message}
-	}
-	return r.Result, nil
-}
-
-type failure struct{ code, message string }
-
-func (f *failure) Error() string { return f.code + ": " + f.message }
-
-// failed says whether err is the host's answer with this code.
-func failed(err error, code string) bool {
-	var f *failure
-	return errors.As(err, &f) && f.code == code
-}
-
-func request(method, params string) []byte {
-	return fmt.Appendf(nil, `{"version":1,"id":"1","method":%q,"params":%s}`+"\n", method, params)
-}
-
-// row is a plugin as plugins.list has it.
-type row struct {
-	Name     string
-	Pid      int
-	InFlight int `json:"in_flight"`
-}
-
-func (h *host) plugin(name string) (row, error) {
-	raw, err := ask(h.socket, "plugins.list", "{}")
-	if err != nil {
-		return row{}, err
-	}
-	var rows []row
-	if err := json.Unmarshal(raw, &rows); err != nil {
-		return row{}, err
-	}
-	i := slices.IndexFunc(rows, func(r row) bool { return r.Name == name })
-	if i < 0 {
-		return row{}, fmt.Errorf("there is no plugin %s", name)
-	}
-	return rows[i], nil
-}
 
 // times are those of many calls made side by side.
 type times struct {
@@ -98,13 +42,13 @@ func (t *times) add(d time.Duration, err error) {
 }
 
 // side gives the times as one of the sides of a row.
-func (t *times) side(name string) *side {
+func (t *times) side(name string) *measure.Side {
 	slices.Sort(t.took)
-	return &side{name: name, took: t.took}
+	return &measure.Side{Name: name, Took: t.took}
 }
 
-func echo(h *host, line []byte) error {
-	reply, err := exchange(h.socket, line, make([]byte, 4<<10))
+func echo(h *measure.Host, line []byte) error {
+	reply, err := measure.Exchange(h.Socket, line, make([]byte, 4<<10))
 	if err == nil && !bytes.Contains(reply[:min(len(reply), 64)], okReply) {
 		err = fmt.Errorf("a call failed: %.300s", reply)
 	}
@@ -114,7 +58,7 @@ func echo(h *host, line []byte) error {
 // paced makes calls at a fixed rate until stop is closed. A call's time counts
 // from when it was due, so that a host that stands still is charged for all
 // that had to wait.
-func paced(h *host, t *times, stop <-chan struct{}) {
+func paced(h *measure.Host, t *times, stop <-chan struct{}) {
 	line := payloads()[0].line()
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -134,7 +78,7 @@ func paced(h *host, t *times, stop <-chan struct{}) {
 }
 
 // flatOut makes calls of 32 clients as fast as they go until stop is closed.
-func flatOut(h *host, t *times, stop <-chan struct{}) {
+func flatOut(h *measure.Host, t *times, stop <-chan struct{}) {
 	line := payloads()[0].line()
 	var wg sync.WaitGroup
 	for range 32 {
@@ -158,7 +102,7 @@ func flatOut(h *host, t *times, stop <-chan struct{}) {
 func (b *bench) swap(segment time.Duration) error {
 	for _, load := range []struct {
 		name string
-		run  func(*host, *times, <-chan struct{})
+		run  func(*measure.Host, *times, <-chan struct{})
 		goal float64
 	}{{fmt.Sprintf("%d calls/s", rate), paced, 3}, {"32 clients flat out", flatOut, 2}} {
 		quiet, swapped := &times{}, &times{}
@@ -171,7 +115,7 @@ func (b *bench) swap(segment time.Duration) error {
 					if i > 0 {
 						time.Sleep(segment / (swaps/segments + 1))
 					}
-					if _, err := ask(b.host.socket, "plugins.restart", `{"name":"echo1"}`); err != nil {
+					if _, err := measure.Ask(b.host.Socket, "plugins.restart", `{"name":"echo1"}`); err != nil {
 						return err
 					}
 				}
@@ -181,15 +125,15 @@ func (b *bench) swap(segment time.Duration) error {
 			}
 		}
 		a, s := quiet.side("quiet"), swapped.side("swapped")
-		fmt.Printf("%s while their plugin is swapped %d times, %d and %d calls, none failed\n  %v\n  %v\n", load.name, swaps, len(a.took), len(s.took), a, s)
-		verdict("p99 swapped ÷ quiet", float64(s.p99())/float64(a.p99()), load.goal, false)
+		fmt.Printf("%s while their plugin is swapped %d times, %d and %d calls, none failed\n  %v\n  %v\n", load.name, swaps, len(a.Took), len(s.Took), a, s)
+		measure.Verdict("p99 swapped ÷ quiet", float64(s.P99())/float64(a.P99()), load.goal, false)
 	}
 	return nil
 }
 
 // during runs a load for at least d, and meanwhile something else. A call that
 // fails is an error.
-func during(h *host, load func(*host, *times, <-chan struct{}), t *times, d time.Duration, do func() error) error {
+func during(h *measure.Host, load func(*measure.Host, *times, <-chan struct{}), t *times, d time.Duration, do func() error) error {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -208,7 +152,7 @@ func during(h *host, load func(*host, *times, <-chan struct{}), t *times, d time
 
 // bulkhead measures a plugin beside one that has all its calls in use.
 func (b *bench) bulkhead(segment time.Duration) error {
-	one := func(h *host, t *times, stop <-chan struct{}) {
+	one := func(h *measure.Host, t *times, stop <-chan struct{}) {
 		line := payloads()[0].line()
 		for {
 			select {
@@ -235,8 +179,8 @@ func (b *bench) bulkhead(segment time.Duration) error {
 		}
 	}
 	a, s := alone.side("alone"), beside.side("beside")
-	fmt.Printf("a plugin's echo beside another one that has %d calls of 29 s, %d and %d calls, none failed\n  %v\n  %v\n", slots, len(a.took), len(s.took), a, s)
-	verdict("p99 beside ÷ alone", float64(s.p99())/float64(a.p99()), 1.25, false)
+	fmt.Printf("a plugin's echo beside another one that has %d calls of 29 s, %d and %d calls, none failed\n  %v\n  %v\n", slots, len(a.Took), len(s.Took), a, s)
+	measure.Verdict("p99 beside ÷ alone", float64(s.P99())/float64(a.P99()), 1.25, false)
 	return nil
 }
 
@@ -245,8 +189,8 @@ func (b *bench) bulkhead(segment time.Duration) error {
 func (b *bench) occupy(plugin string) (release func() error, err error) {
 	var conns []net.Conn
 	runs := func(n int) error {
-		return waitFor(patience, func() bool {
-			r, err := b.host.plugin(plugin)
+		return measure.WaitFor(patience, func() bool {
+			r, err := b.host.Plugin(plugin)
 			return err == nil && r.InFlight == n
 		})
 	}
@@ -257,12 +201,12 @@ func (b *bench) occupy(plugin string) (release func() error, err error) {
 		return runs(0)
 	}
 	for range slots {
-		c, err := net.Dial("unix", b.host.socket)
+		c, err := net.Dial("unix", b.host.Socket)
 		if err != nil {
 			return release, err
 		}
 		conns = append(conns, c)
-		if _, err := c.Write(request(plugin+".sleep", `{"ms":29000}`)); err != nil {
+		if _, err := c.Write(measure.Request(plugin+".sleep", `{"ms":29000}`)); err != nil {
 			return release, err
 		}
 	}
@@ -277,7 +221,7 @@ func (b *bench) dropIn(times int) error {
 	if err != nil {
 		return err
 	}
-	s := &side{name: "first call"}
+	s := &measure.Side{Name: "first call"}
 	part, file := filepath.Join(plugins, ".part"), filepath.Join(plugins, "vant-plugin-dropped")
 	for i := range times {
 		// Each is a new file, that the host must copy.
@@ -291,21 +235,21 @@ func (b *bench) dropIn(times int) error {
 		if err != nil {
 			return err
 		}
-		s.took = append(s.took, took)
+		s.Took = append(s.Took, took)
 		if err := os.Remove(file); err != nil {
 			return err
 		}
-		if err := waitFor(patience, func() bool {
-			_, err := ask(b.host.socket, "dropped.text", `{"data":"x"}`)
-			return failed(err, "method_not_found")
+		if err := measure.WaitFor(patience, func() bool {
+			_, err := measure.Ask(b.host.Socket, "dropped.text", `{"data":"x"}`)
+			return measure.Failed(err, "method_not_found")
 		}); err != nil {
 			return fmt.Errorf("a plugin that was removed stays: %w", err)
 		}
 	}
-	slices.Sort(s.took)
-	worst := s.took[len(s.took)-1]
-	fmt.Printf("a plugin dropped in, %d times\n  median %v worst %v\n", times, s.median().Round(time.Millisecond), worst.Round(time.Millisecond))
-	verdict("seconds to the first call, worst", worst.Seconds(), 2, false)
+	slices.Sort(s.Took)
+	worst := s.Took[len(s.Took)-1]
+	fmt.Printf("a plugin dropped in, %d times\n  median %v worst %v\n", times, s.Median().Round(time.Millisecond), worst.Round(time.Millisecond))
+	measure.Verdict("seconds to the first call, worst", worst.Seconds(), 2, false)
 	return nil
 }
 
@@ -314,12 +258,12 @@ func (b *bench) dropIn(times int) error {
 func (b *bench) until(plugin, code string) (time.Duration, error) {
 	begun := time.Now()
 	for {
-		_, err := ask(b.host.socket, plugin+".text", `{"data":"x"}`)
+		_, err := measure.Ask(b.host.Socket, plugin+".text", `{"data":"x"}`)
 		took := time.Since(begun)
 		switch {
 		case err == nil:
 			return took, nil
-		case !failed(err, code):
+		case !measure.Failed(err, code):
 			return 0, err
 		case took > patience:
 			return 0, fmt.Errorf("after %v: %w", took, err)
@@ -331,10 +275,10 @@ func (b *bench) until(plugin, code string) (time.Duration, error) {
 // crash measures from a plugin's end to the answer of its call in flight, and
 // to its next answer.
 func (b *bench) crash(times int) error {
-	answer, again := &side{name: "answer"}, &side{name: "serving"}
+	answer, again := &measure.Side{Name: "answer"}, &measure.Side{Name: "serving"}
 	for range times {
 		// It forgives the failures before: each crash is the first one.
-		if _, err := ask(b.host.socket, "plugins.restart", `{"name":"echo3"}`); err != nil {
+		if _, err := measure.Ask(b.host.Socket, "plugins.restart", `{"name":"echo3"}`); err != nil {
 			return err
 		}
 		type end struct {
@@ -343,13 +287,13 @@ func (b *bench) crash(times int) error {
 		}
 		ended := make(chan end, 1)
 		go func() {
-			_, err := ask(b.host.socket, "echo3.sleep", `{"ms":29000}`)
+			_, err := measure.Ask(b.host.Socket, "echo3.sleep", `{"ms":29000}`)
 			ended <- end{err, time.Now()}
 		}()
-		var r row
-		if err := waitFor(patience, func() bool {
+		var r measure.Plugin
+		if err := measure.WaitFor(patience, func() bool {
 			var err error
-			r, err = b.host.plugin("echo3")
+			r, err = b.host.Plugin("echo3")
 			return err == nil && r.InFlight == 1 && r.Pid > 1
 		}); err != nil {
 			return err
@@ -359,20 +303,20 @@ func (b *bench) crash(times int) error {
 			return err
 		}
 		e := <-ended
-		if !failed(e.err, "plugin_unavailable") {
+		if !measure.Failed(e.err, "plugin_unavailable") {
 			return fmt.Errorf("the call in flight got %w", e.err)
 		}
 		if _, err := b.until("echo3", "plugin_unavailable"); err != nil {
 			return err
 		}
-		answer.took, again.took = append(answer.took, e.at.Sub(killed)), append(again.took, time.Since(killed))
+		answer.Took, again.Took = append(answer.Took, e.at.Sub(killed)), append(again.Took, time.Since(killed))
 	}
-	slices.Sort(answer.took)
-	slices.Sort(again.took)
-	worst := func(s *side) time.Duration { return s.took[len(s.took)-1] }
+	slices.Sort(answer.Took)
+	slices.Sort(again.Took)
+	worst := func(s *measure.Side) time.Duration { return s.Took[len(s.Took)-1] }
 	fmt.Printf("a plugin killed with a call in flight, %d times\n  answer median %v worst %v\n  serving median %v worst %v\n", times,
-		answer.median().Round(10*time.Microsecond), worst(answer).Round(10*time.Microsecond), again.median().Round(time.Millisecond), worst(again).Round(time.Millisecond))
-	verdict("ms to the failure's answer, worst", float64(worst(answer).Microseconds())/1000, 100, false)
-	verdict("seconds until it serves again, worst", worst(again).Seconds(), 1, false)
+		answer.Median().Round(10*time.Microsecond), worst(answer).Round(10*time.Microsecond), again.Median().Round(time.Millisecond), worst(again).Round(time.Millisecond))
+	measure.Verdict("ms to the failure's answer, worst", float64(worst(answer).Microseconds())/1000, 100, false)
+	measure.Verdict("seconds until it serves again, worst", worst(again).Seconds(), 1, false)
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/vant-run/vant/tools/bench/host/bareplugin"
+	"github.com/vant-run/vant/tools/bench/internal/measure"
 )
 
 func main() {
@@ -78,7 +79,7 @@ type bench struct {
 	work        string
 	vant, vantd string
 	minimal     string
-	host        *host
+	host        *measure.Host
 	echo        string // socket of the bare echo server
 	unary       bareplugin.Echo
 	closers     []func()
@@ -118,7 +119,7 @@ func (b *bench) setUp() error {
 			_, _ = server.Process.Wait()
 		}
 	})
-	if err := waitFor(10*time.Second, func() bool { _, err := os.Stat(b.echo); return err == nil }); err != nil {
+	if err := measure.WaitFor(10*time.Second, func() bool { _, err := os.Stat(b.echo); return err == nil }); err != nil {
 		return err
 	}
 	unary, stop, err := bareplugin.Start(exec.Command(self, "bare-plugin"))
@@ -130,7 +131,7 @@ func (b *bench) setUp() error {
 	if b.host, err = b.startHost("main"); err != nil {
 		return err
 	}
-	b.closers = append(b.closers, b.host.stop)
+	b.closers = append(b.closers, b.host.Stop)
 	return nil
 }
 
@@ -166,13 +167,4 @@ func (b *bench) close() {
 		c()
 	}
 	b.closers = nil
-}
-
-func waitFor(bound time.Duration, done func() bool) error {
-	for end := time.Now().Add(bound); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			return fmt.Errorf("waited %v in vain", bound)
-		}
-	}
-	return nil
 }

@@ -3,18 +3,14 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"log"
 	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
+
+	"github.com/vant-run/vant/tools/bench/internal/measure"
 )
 
 // bareEcho serves one line a connection. The line begins with the size of the
@@ -56,109 +52,22 @@ func bareLine(n, m int) []byte {
 	return append(line, '\n')
 }
 
-// exchange sends one line on a connection of its own and reads to EOF.
-func exchange(socket string, line, buf []byte) ([]byte, error) {
-	c, err := net.Dial("unix", socket)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	if _, err := c.Write(line); err != nil {
-		return nil, err
-	}
-	n := 0
-	for {
-		m, err := c.Read(buf[n:])
-		n += m
-		if errors.Is(err, io.EOF) {
-			return buf[:n], nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if n == len(buf) {
-			return nil, errors.New("the reply is larger than expected")
-		}
-	}
-}
-
-// host is a vantd of the bench's own.
-type host struct {
-	cmd    *exec.Cmd
-	socket string
-	env    []string
-	begun  time.Time
-	done   chan struct{} // closed when it has ended
-}
-
 // launch starts a host with the four echo plugins and does not wait.
-func (b *bench) launch(name string) (*host, error) {
-	dir := filepath.Join(b.work, name)
-	if err := os.MkdirAll(filepath.Join(dir, "run"), 0o700); err != nil {
-		return nil, err
-	}
-	h := &host{socket: filepath.Join(dir, "run", "s.sock")}
-	h.env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "VANT_SOCKET=" + h.socket, "VANT_PLUGIN_PATH=" + filepath.Join(b.work, "plugins"),
-		"XDG_RUNTIME_DIR=" + filepath.Join(dir, "run"), "XDG_STATE_HOME=" + filepath.Join(dir, "state"),
-		"XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "XDG_DATA_HOME=" + filepath.Join(dir, "data"),
-	}
-	h.cmd = exec.Command(b.vantd, "--socket", h.socket)
-	h.cmd.Env = h.env
-	h.cmd.Stderr, _ = os.Create(filepath.Join(dir, "vantd.log"))
-	h.begun = time.Now()
-	if err := h.cmd.Start(); err != nil {
-		return nil, err
-	}
-	h.done = make(chan struct{})
-	go func() {
-		defer close(h.done)
-		_ = h.cmd.Wait() // a host that fails shows in the rows
-	}()
-	return h, nil
+func (b *bench) launch(name string) (*measure.Host, error) {
+	return measure.Launch(b.vantd, filepath.Join(b.work, name), filepath.Join(b.work, "plugins"))
 }
 
-func (b *bench) startHost(name string) (*host, error) {
+func (b *bench) startHost(name string) (*measure.Host, error) {
 	h, err := b.launch(name)
 	if err != nil {
 		return nil, err
 	}
-	if err := waitFor(15*time.Second, func() bool { n, _ := h.ready(); return n == 4 }); err != nil {
-		h.stop()
+	if err := measure.WaitFor(15*time.Second, func() bool { n, _ := h.Ready(); return n == 4 }); err != nil {
+		h.Stop()
 		return nil, fmt.Errorf("four plugins are not ready: %w", err)
 	}
 	return h, nil
 }
-
-// ready counts the plugins that serve.
-func (h *host) ready() (int, error) {
-	reply, err := exchange(h.socket, statusLine, make([]byte, 64<<10))
-	if err != nil {
-		return 0, err
-	}
-	var r struct {
-		Result struct{ Plugins struct{ Ready int } }
-	}
-	if err := json.Unmarshal(reply, &r); err != nil {
-		return 0, err
-	}
-	return r.Result.Plugins.Ready, nil
-}
-
-func (h *host) stop() {
-	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return
-	}
-	select {
-	case <-h.done:
-	case <-time.After(15 * time.Second):
-		if err := h.cmd.Process.Kill(); err == nil {
-			<-h.done
-		}
-	}
-}
-
-var statusLine = []byte(`{"version":1,"id":"1","method":"status","params":{}}` + "\n")
 
 // payload is one kind of echo.
 type payload struct {

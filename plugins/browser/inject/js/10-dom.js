@@ -10,9 +10,7 @@ const dom = (() => {
   const nodeTypeOf = get(Node, 'nodeType');
   const parentNodeOf = get(Node, 'parentNode');
   const firstChildOf = get(Node, 'firstChild');
-  const lastChildOf = get(Node, 'lastChild');
   const nextSiblingOf = get(Node, 'nextSibling');
-  const previousSiblingOf = get(Node, 'previousSibling');
   const textContentOf = get(Node, 'textContent');
   const isConnectedOf = get(Node, 'isConnected');
   const ownerDocumentOf = get(Node, 'ownerDocument');
@@ -21,9 +19,7 @@ const dom = (() => {
   const localNameOf = get(Element, 'localName');
   const shadowRootOf = get(Element, 'shadowRoot');
   const firstElementChildOf = get(Element, 'firstElementChild');
-  const lastElementChildOf = get(Element, 'lastElementChild');
   const nextElementSiblingOf = get(Element, 'nextElementSibling');
-  const previousElementSiblingOf = get(Element, 'previousElementSibling');
   const inertOf = get(HTMLElement, 'inert');
   const documentElementOf = get(Document, 'documentElement');
   const bodyOf = get(Document, 'body');
@@ -43,16 +39,12 @@ const dom = (() => {
   const type = (n) => nodeTypeOf.call(n);
   const parentNode = (n) => parentNodeOf.call(n);
   const firstChild = (n) => firstChildOf.call(n);
-  const lastChild = (n) => lastChildOf.call(n);
   const nextSibling = (n) => nextSiblingOf.call(n);
-  const previousSibling = (n) => previousSiblingOf.call(n);
   const text = (n) => textContentOf.call(n);
   const connected = (n) => isConnectedOf.call(n) && ownerDocumentOf.call(n) === document;
   const tag = (el) => localNameOf.call(el);
   const firstElement = (n) => (type(n) === 1 ? firstElementChildOf.call(n) : n.firstElementChild);
-  const lastElement = (n) => (type(n) === 1 ? lastElementChildOf.call(n) : n.lastElementChild);
   const nextElement = (el) => nextElementSiblingOf.call(el);
-  const previousElement = (el) => previousElementSiblingOf.call(el);
   const attr = (el, name) => getAttribute.call(el, name);
   const has = (el, name) => hasAttribute.call(el, name);
   const bare = (el) => !hasAttributes.call(el);
@@ -191,6 +183,7 @@ const dom = (() => {
 
   let styles = new Map();
   let labelMaps = new Map();
+  let modalFound;
   const freshened = [];
 
   // Forgets what was kept for the call before: each call begins with it.
@@ -198,6 +191,7 @@ const dom = (() => {
     styles = new Map();
     labelMaps = new Map();
     rootsFound = null;
+    modalFound = undefined;
     for (const f of freshened) f();
   }
 
@@ -208,6 +202,7 @@ const dom = (() => {
   }
 
   const withVisibility = { visibilityProperty: true };
+  const sees = (el) => checkVisibility.call(el, withVisibility);
   const boxed = (el) => checkVisibility.call(el);
   const contents = (el) => style(el).display === 'contents';
 
@@ -289,6 +284,11 @@ const dom = (() => {
   // open. Of several it is the one that no other makes inert: the last in the
   // tree that holds the focus, else the last.
   function modal() {
+    if (modalFound === undefined) modalFound = topModal();
+    return modalFound;
+  }
+
+  function topModal() {
     const open = many(document, 'dialog:modal');
     if (open.length < 2) return open[0] || null;
     const focus = activeElementOf.call(document);
@@ -335,10 +335,9 @@ const dom = (() => {
   return {
     parent, children, contains, query, queryAll, style, fresh, visible, rect, openRoot, SelectorError,
     // The same things of one node, safe from the names a form gives away.
-    type, tag, attr, has, bare, is, up, text, html, connected, parentNode, firstChild, lastChild, nextSibling,
-    previousSibling, firstElement, lastElement, nextElement, previousElement,
-    rootNode, labelledBy, owns, sheets, shadow, assigned, one, many,
-    rendered, shown, hasBox, boxed, contents, inert, modal, labels, proxy, focused,
+    type, tag, attr, has, bare, is, up, text, html, connected, parentNode, firstChild, nextSibling,
+    firstElement, nextElement, rootNode, labelledBy, owns, sheets, shadow, assigned, one, many,
+    rendered, shown, hasBox, boxed, sees, contents, inert, modal, labels, proxy, focused,
     roots, rootsWithin,
     documentElement: () => documentElementOf.call(document),
     body: () => bodyOf.call(document),

@@ -8,7 +8,7 @@ const aria = (() => {
 
   // ---- text
 
-  const WORDS = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+  const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
   // Cuts a text at the end of a grapheme, and says so. Only the neighbourhood
   // of the cut is segmented.
@@ -16,7 +16,7 @@ const aria = (() => {
     if (s.length <= max) return s;
     const from = Math.max(0, max - 64);
     let end = from;
-    for (const g of WORDS.segment(s.slice(from, max + 64))) {
+    for (const g of GRAPHEMES.segment(s.slice(from, max + 64))) {
       if (from + g.index + g.segment.length > max - 1) break;
       end = from + g.index + g.segment.length;
     }
@@ -250,112 +250,11 @@ const aria = (() => {
 
   // What a control holds, cut; undefined when that says nothing or is secret.
   function value(el, r = role(el)) {
+    if (!EMBEDDED.has(r) && !RANGE.has(r) && tag(el) !== 'input') return undefined;
     if (secret(el)) return undefined;
     const v = rawValue(el, r);
     if (v === undefined || v === '') return undefined;
     return cut((v.length > 8 * VALUE_MAX ? v.slice(0, 8 * VALUE_MAX) : v).toWellFormed(), VALUE_MAX);
-  }
-
-  // ---- generated content
-
-  // Asking each element for its ::before and ::after costs more than all the
-  // rest, so it is asked only of those that a rule with content may match.
-  const ALL = '*';
-  const MANY = 64;
-  const sheetHosts = new WeakMap();
-  let rootHosts = new Map();
-  dom.onFresh(() => { rootHosts = new Map(); });
-
-  const PSEUDO = /::?(?:before|after)(?![\w-])/;
-
-  // Adds the selectors of the elements that get generated content.
-  function hostsOfRules(rules, out) {
-    for (const rule of rules) {
-      if (out.has(ALL)) return;
-      if (rule instanceof CSSImportRule) hostsOfSheet(rule.styleSheet).forEach((s) => out.add(s));
-      else if (rule instanceof CSSStyleRule) hostsOfRule(rule, out);
-      if (rule.cssRules && rule.cssRules.length) hostsOfRules(rule.cssRules, out);
-      if (out.size > MANY) out.add(ALL);
-    }
-  }
-
-  function hostsOfRule(rule, out) {
-    const selector = rule.selectorText;
-    if (!PSEUDO.test(selector) || !rule.style.content) return;
-    if (/&|:host|::slotted|::part/.test(selector) || rule.parentRule instanceof CSSStyleRule) {
-      out.add(ALL);
-      return;
-    }
-    for (const part of splitList(selector)) {
-      if (PSEUDO.test(part)) out.add(part.replace(PSEUDO, '').replace(/(^|[\s>+~])$/, '$1*') || ALL);
-    }
-  }
-
-  // The parts of a selector list; a comma in parentheses or quotes is none.
-  function splitList(selector) {
-    if (!/[("'\\]/.test(selector)) return selector.split(',').map((s) => s.trim());
-    return [ALL + '::before'];
-  }
-
-  function hostsOfSheet(sheet) {
-    if (!sheet) return new Set();
-    let rules;
-    try {
-      rules = sheet.cssRules;
-    } catch {
-      return new Set([ALL]); // of another origin: any rule may be in it
-    }
-    const kept = sheetHosts.get(sheet);
-    if (kept && kept.length === rules.length) return kept.hosts;
-    const hosts = new Set();
-    hostsOfRules(rules, hosts);
-    sheetHosts.set(sheet, { length: rules.length, hosts });
-    return hosts;
-  }
-
-  function hostsOf(root) {
-    let selector = rootHosts.get(root);
-    if (selector !== undefined) return selector;
-    const all = new Set();
-    for (const sheet of dom.sheets(root)) hostsOfSheet(sheet).forEach((s) => all.add(s));
-    selector = all.has(ALL) || all.size > MANY ? ALL : [...all].join(',');
-    try {
-      if (selector) dom.one(root, selector);
-    } catch {
-      selector = ALL;
-    }
-    rootHosts.set(root, selector);
-    return selector;
-  }
-
-  function generates(el) {
-    const at = dom.rootNode(el);
-    if (at !== document && !(at instanceof ShadowRoot)) return false;
-    const own = hostsOf(at);
-    if (own === ALL || (own && is(el, own))) return true;
-    // The sheets of a root also reach its host and what is slotted into it.
-    const r = dom.shadow(el);
-    if (r && hostsOf(r) === ALL) return true;
-    const p = dom.parentNode(el);
-    const around = p && dom.type(p) === 1 && dom.shadow(p);
-    return !!around && hostsOf(around) === ALL;
-  }
-
-  const PRIVATE = /[\ue000-\uf8ff\u{f0000}-\u{10fffd}]/gu;
-
-  // The text of a pseudo-element; glyphs of icon fonts are no text.
-  function generated(el, pseudo) {
-    const style = getComputedStyle(el, pseudo);
-    const c = style.content;
-    if (c === 'none' || c === 'normal' || style.display === 'none' || style.visibility !== 'visible') return '';
-    const alternative = c.match(/\/\s*("(?:[^"\\]|\\.)*"(?:\s+"(?:[^"\\]|\\.)*")*)\s*$/);
-    const source = alternative ? alternative[1] : c;
-    let out = '';
-    for (const [, quoted, attribute] of source.matchAll(/"((?:[^"\\]|\\.)*)"|attr\(\s*([\w-]+)[^)]*\)/g)) {
-      out += quoted !== undefined ? quoted.replace(/\\(.)/g, '$1') : attr(el, attribute) || '';
-    }
-    out = out.replace(PRIVATE, '');
-    return out && style.display !== 'inline' ? ` ${out} ` : out;
   }
 
   // ---- names
@@ -369,7 +268,8 @@ const aria = (() => {
 
   // The state of one name's computation: what it is the name of, how much it
   // may still look at, and where it stands.
-  const walk = (el) => ({ of: el, nodes: NODES_MAX, length: 0, depth: 0, hidden: !dom.rendered(el), referred: false });
+  const walk = (el, rendered = dom.rendered(el)) =>
+    ({ of: el, nodes: NODES_MAX, length: 0, depth: 0, hidden: !rendered, referred: false });
 
   function labelled(el, at) {
     if (at.referred || !has(el, 'aria-labelledby')) return '';
@@ -477,7 +377,7 @@ const aria = (() => {
   };
 
   function content(el, at) {
-    const pseudo = !at.hidden && generates(el);
+    const pseudo = !at.hidden && generated.has(el);
     if (!pseudo && dom.firstElement(el) === null && !dom.shadow(el) && tag(el) !== 'slot' && !has(el, 'aria-owns')) {
       const text = dom.text(el);
       at.length += text.length;
@@ -485,7 +385,7 @@ const aria = (() => {
     }
     if (at.depth >= DEPTH_MAX) return '';
     at.depth++;
-    let out = pseudo ? generated(el, '::before') : '';
+    let out = pseudo ? generated.text(el, '::before') : '';
     for (const node of dom.children(el)) {
       if (at.nodes-- <= 0 || at.length > 4 * NAME_MAX) break;
       out += part(node, at);
@@ -493,7 +393,7 @@ const aria = (() => {
     for (const owned of has(el, 'aria-owns') ? dom.owns(el) : []) {
       if (at.nodes-- > 0 && !dom.contains(owned, el)) out += part(owned, at);
     }
-    if (pseudo) out += generated(el, '::after');
+    if (pseudo) out += generated.text(el, '::after');
     at.depth--;
     return out;
   }
@@ -507,7 +407,8 @@ const aria = (() => {
       }
       case 1: {
         if (tag(node) === 'br') return ' ';
-        if (left(node, at)) return '';
+        // A control says nothing in the label around it.
+        if (node === at.of || left(node, at)) return '';
         const text = compute(node, at, false);
         return text && !inline(node) ? ` ${text} ` : text;
       }
@@ -516,13 +417,10 @@ const aria = (() => {
   }
 
   // The name of an element (top), or what it adds to the name of another.
-  function compute(el, at, top) {
+  function compute(el, at, top, r = role(el)) {
     const text = labelled(el, at);
     if (text) return text;
-    const r = role(el);
-    if (!top && el === at.of) {
-      if (!at.referred) return '';
-    } else if (!top) {
+    if (!top && el !== at.of) {
       const held = embedded(el, r);
       if (held !== undefined) return held;
     }
@@ -548,7 +446,8 @@ const aria = (() => {
 
   // The accessible name, well-formed and cut. What has no role at all is
   // named by its content too: it is asked only for what can be clicked.
-  const name = (el) => tidy(compute(el, walk(el), true), NAME_MAX);
+  // The role, and that it is rendered, save work when they are known.
+  const name = (el, r = role(el), rendered = dom.rendered(el)) => tidy(compute(el, walk(el, rendered), true, r), NAME_MAX);
 
   // The text in an element, for things that are not named by their content.
   const text = (el, max = NAME_MAX) => tidy(content(el, walk(el)), max);
@@ -565,7 +464,7 @@ const aria = (() => {
   // true, false, "mixed", or undefined; a toggle button is checked when it is
   // pressed.
   function checked(el, r) {
-    if (el instanceof HTMLInputElement && (el.type === 'checkbox' || el.type === 'radio')) {
+    if (tag(el) === 'input' && html(el) && (el.type === 'checkbox' || el.type === 'radio')) {
       if (r === 'button') return TRISTATE[attr(el, 'aria-pressed')];
       return el.type === 'checkbox' && el.indeterminate ? 'mixed' : el.checked;
     }
@@ -584,7 +483,10 @@ const aria = (() => {
   }
 
   function selected(el, r) {
-    if (el instanceof HTMLOptionElement) return el.selected;
+    if (tag(el) === 'option' && html(el)) {
+      const list = up(el, 'select');
+      return list && secret(list) ? undefined : el.selected;
+    }
     return SELECTABLE.has(r) ? flag(el, 'aria-selected') : undefined;
   }
 

@@ -54,8 +54,9 @@ const elements = (() => {
 
   // Looks at an element, with the flags from above. Afterwards found.acts says
   // whether it is for interaction, found.cursor whether only its cursor says so,
-  // and found.flags what is handed down.
-  const found = { acts: false, cursor: false, flags: 0 };
+  // found.shown whether it is known to be rendered and visible, and found.flags
+  // what is handed down.
+  const found = { acts: false, cursor: false, shown: false, flags: 0 };
 
   function look(el, t, flags, modal) {
     if (!dom.bare(el)) {
@@ -65,20 +66,33 @@ const elements = (() => {
       else if (off === 'false') flags &= ~DISABLED;
     }
     if (el === modal) flags &= ~INERT;
-    if (!(flags & GONE) && !dom.boxed(el) && !dom.contents(el)) flags |= GONE;
     found.acts = says(el, t);
     found.cursor = false;
-    found.flags = byCursor(el, t, flags);
+    found.shown = found.acts && !(flags & GONE) && dom.sees(el);
+    found.flags = found.acts ? acting(el, t, flags) : resting(el, t, flags);
+  }
+
+  function acting(el, t, flags) {
+    if (!found.shown && !(flags & GONE) && dom.style(el).display === 'none') flags |= GONE;
+    if (t === 'button' || t === 'a' || WHOLE.has(aria.role(el))) return flags | ATOMIC;
+    if (flags & (GONE | INERT | ATOMIC)) return flags;
+    return dom.style(el).cursor === 'pointer' ? flags | POINTER : flags & ~POINTER;
   }
 
   // An element with cursor:pointer that has it from nobody is for clicking.
-  function byCursor(el, t, flags) {
-    if (found.acts ? t === 'button' || t === 'a' || WHOLE.has(aria.role(el)) : t === 'label' && control(el)) return flags | ATOMIC;
+  // Below what is atomic, or not there, nothing is asked: what is in it and
+  // acts is looked at for itself.
+  function resting(el, t, flags) {
+    if (t === 'label' && control(el)) return flags | ATOMIC;
     if (flags & (GONE | INERT | ATOMIC)) return flags;
-    if (dom.style(el).cursor !== 'pointer') return flags & ~POINTER;
-    if (flags & POINTER || t === 'body' || t === 'html') return flags | POINTER;
-    if (!found.acts) found.acts = found.cursor = dom.visible(el);
-    return found.acts ? flags | POINTER : flags;
+    const style = dom.style(el);
+    if (style.cursor !== 'pointer') flags &= ~POINTER;
+    else if (flags & POINTER || t === 'body' || t === 'html') flags |= POINTER;
+    else if (dom.visible(el)) {
+      found.acts = found.cursor = found.shown = true;
+      return flags | POINTER;
+    }
+    return style.display === 'none' ? flags | GONE : flags;
   }
 
   // The flags of an element that no walk came to.
@@ -90,8 +104,9 @@ const elements = (() => {
   }
 
   // Whether it can be seen and used: by itself, or through its label.
-  function usable(el, flags) {
+  function usable(el, flags, shown) {
     if (flags & INERT) return false;
+    if (shown && dom.hasBox(el)) return true;
     if ((!(flags & GONE) || tag(el) === 'area') && dom.visible(el)) return true;
     return dom.proxy(el) !== null;
   }

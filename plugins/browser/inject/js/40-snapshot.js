@@ -31,7 +31,7 @@ const snapshot = (() => {
 
   // What there is to say about an element; what says nothing is undefined.
   function fields(st, el, flags, role, visible) {
-    const name = aria.name(el);
+    const name = aria.name(el, role, (visible && !(flags & GONE)) || undefined);
     const line = {
       ref: refs.of(el, role, name, () => `@e${st.gen}_${st.number++}`),
       role,
@@ -88,14 +88,14 @@ const snapshot = (() => {
 
   // Takes an element that counts: a visible one becomes a line, a hidden one
   // waits until all of those are written.
-  function take(st, el, flags, acts) {
+  function take(st, el, flags, acts, shown) {
     st.handled.add(el);
-    if (st.outline && !st.full && !elements.usable(el, flags)) return;
+    if (st.outline && !st.full && !elements.usable(el, flags, shown)) return;
     const role = aria.role(el);
     if (!passes(st, el, role, acts)) return;
     st.total++;
     if (st.full) return;
-    if (elements.usable(el, flags)) write(st, el, flags, role, true);
+    if (elements.usable(el, flags, shown)) write(st, el, flags, role, true);
     else if (st.hidden.length < st.limit) st.hidden.push({ el, flags, role });
   }
 
@@ -111,9 +111,9 @@ const snapshot = (() => {
 
   function visit(st, el, t, flags) {
     elements.look(el, t, flags, st.modal);
-    const { acts, cursor, flags: below } = found;
+    const { acts, cursor, shown, flags: below } = found;
     if (acts || (st.detail && elements.telling(aria.role(el)))) {
-      take(st, el, below, acts);
+      take(st, el, below, acts, shown);
       if (cursor) st.extra++;
     }
     if (elements.isFrame(t)) placeFrame(st, el, below);
@@ -170,7 +170,7 @@ const snapshot = (() => {
       for (let i = 0; i < list.length && (filtered || !st.full) && looked < REST_MAX; i++, looked++) {
         const el = list[i];
         if (st.handled.has(el) || !elements.says(el, tag(el))) continue;
-        take(st, el, st.full ? 0 : elements.flagsOf(el, st.modal), true);
+        take(st, el, st.full ? 0 : elements.flagsOf(el, st.modal), true, false);
       }
     }
     if (filtered) return;
@@ -211,6 +211,7 @@ const snapshot = (() => {
 
     frames.found(st.hosts);
     refs.gave(args.gen, args.from, st.number);
+    dom.fresh(); // keeps no element
     Object.assign(head, { total: st.total, left: st.total - st.count, next: st.number });
     if (st.hosts.length) head.closed = st.hosts.map((_, i) => i);
     return [JSON.stringify(head), ...st.lines].join('\n');

@@ -19,14 +19,18 @@ const outline = (() => {
     'menubar', 'toolbar', 'radiogroup', 'listbox', 'progressbar', 'meter']);
   const SAID_NAMED = new Set(['img', 'group', 'figure', 'list', 'article', 'iframe']);
   const LEAVES = new Set(['heading', 'img', 'progressbar', 'meter']);
+  const TITLES = new Set(['caption', 'legend', 'figcaption']);
   const CELLS = new Set(['cell', 'gridcell', 'columnheader', 'rowheader']);
 
   const indent = (st) => '  '.repeat(Math.min(st.depth, DEPTH_MAX));
 
   function prefix(st) {
-    const bullet = st.bullet ? '- ' : '';
+    if (!st.bullet) return indent(st);
     st.bullet = false;
-    return indent(st) + bullet;
+    st.depth--;
+    const out = `${indent(st)}- `;
+    st.depth++;
+    return out;
   }
 
   // The line of an element with a ref.
@@ -79,10 +83,11 @@ const outline = (() => {
     let below = snapshot.visit(st, el, t, flags & ~MUTE) | (flags & MUTE);
     if (below & (GONE | INERT)) return -1;
     st.below = st.depth + 1;
+    if (role === 'textbox' && aria.secret(el)) below |= MUTE;
     if (st.wrote) {
       // A long clickable thing has more in it than its name.
       if (WHOLE.has(role) || st.wrote.value !== undefined || st.wrote.name.length < aria.NAME_MAX - 1) below |= MUTE;
-    } else if (elements.control(el) || dom.attr(el, 'aria-hidden') === 'true') {
+    } else if (elements.control(el) || TITLES.has(t) || dom.attr(el, 'aria-hidden') === 'true') {
       below |= MUTE;
       st.below--;
     } else if (!(flags & MUTE) && say(st, el, role)) {

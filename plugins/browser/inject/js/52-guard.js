@@ -45,8 +45,8 @@ const guard = (() => {
     const first = e.composedPath()[0];
     let el = first instanceof Element ? first : first instanceof Node ? dom.parent(first) : null;
     el ??= dom.documentElement();
-    for (let root = el && dom.shadow(el); root && e.clientX !== undefined; root = dom.shadow(el)) {
-      const inner = root.elementFromPoint(e.clientX, e.clientY);
+    for (let root = el && dom.shadow(el); root; root = dom.shadow(el)) {
+      const inner = e.clientX === undefined ? root.activeElement : root.elementFromPoint(e.clientX, e.clientY);
       if (!inner || inner === el || !root.contains(inner)) break;
       el = inner;
     }

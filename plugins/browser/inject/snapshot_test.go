@@ -1,0 +1,346 @@
+package inject_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestWhatCounts(t *testing.T) {
+	t.Parallel()
+	_, w := open(t, "<body>")
+	for _, c := range []struct {
+		name, html      string
+		visible, hidden []string
+	}{
+		{"native controls", `<button>B</button><a href=/>L</a><a>no</a><input aria-label=I><input type=hidden><textarea aria-label=T></textarea>
+			<select aria-label=S><option>o</select><details><summary>M</summary></details>`,
+			[]string{"button B", "link L", "textbox I", "textbox T", "combobox S", "button M"}, nil},
+		{"roles, tabindex and editing hosts", `<p role=button>a</p><div role="nonsense link">b</div><div tabindex=0>c</div><div tabindex=-1>no</div>
+			<div contenteditable aria-label=d>x</div><div role=list>no</div><h1 tabindex=-1>no</h1>`,
+			[]string{"button a", "link b", "generic c", "textbox d"}, nil},
+		{"onclick, and the outermost pointer", `<div onclick="1">a</div><div style="cursor:pointer">b<span>c</span><div style="cursor:default">x
+			<span style="cursor:pointer">d</span></div></div>`, []string{"generic a", "generic bc x d", "generic d"}, nil},
+		{"icons that are clickable", `<div style="cursor:pointer"><svg width=24 height=24><circle cx=12 cy=12 r=9 /></svg></div>`, []string{"generic"}, nil},
+		{"a pointer on the body is no button", `<style>body{cursor:pointer}</style><div>a</div><button>b</button>`, []string{"button b"}, nil},
+		{"a pointer inside a button or link says nothing", `<a href=/><span style="cursor:pointer">a</span></a>
+			<button style="cursor:default"><i style="cursor:pointer">b</i></button>`, []string{"link a", "button b"}, nil},
+		{"a label stands for its control", `<label style="cursor:pointer">Yes <input type=checkbox style="display:none"></label>
+			<label for=r onclick="1">No</label><input id=r type=radio hidden><label style="cursor:pointer">alone</label>`,
+			[]string{"checkbox Yes", "radio No", "generic alone"}, nil},
+		{"a hidden label does not show its control", `<div hidden><label>Yes <input type=checkbox></label></div>`, nil, []string{"checkbox Yes"}},
+		{"ways to be hidden", `<button style="display:none">a</button><button style="visibility:hidden">b</button><button hidden>c</button>
+			<div style="visibility:hidden">x<button style="visibility:visible">d</button></div><details><summary>e</summary><button>f</button></details>
+			<div style="content-visibility:hidden"><button>g</button></div><button style="opacity:0">h</button><div inert><button>i</button></div>
+			<a href=/ style="display:block;width:0;height:0"></a><div style="display:contents"><button>j</button></div>
+			<div aria-hidden=true><button>k</button></div><div style="display:none"><div style="cursor:pointer">no</div></div>`,
+			[]string{"button d", "button e", "button h", "button j", "button k"},
+			[]string{"button a", "button b", "button c", "button f", "button g", "button i", "link"}},
+		{"display:contents with something to see", `<a href=/ style="display:contents"><b>a</b></a><a href=/ style="display:contents">b</a>
+			<a href=/ style="display:contents"><b hidden>c</b></a>`, []string{"link a", "link b"}, []string{"link"}},
+		{"an area is where its image is", `<map name=m><area href=/ alt=a shape=rect coords=0,0,9,9></map><img usemap=#m width=20 height=20 src=x>
+			<map name=n><area href=/ alt=b></map>`, []string{"link a"}, []string{"link b"}},
+		{"slots in their order", `<div><template shadowrootmode=open><slot name=z></slot><button>s</button><slot></slot></template>
+			<button>d</button><i>x</i><button slot=z>z</button><button slot=gone>no</button></div>`, []string{"button z", "button s", "button d"}, nil},
+		{"nested shadow roots", `<div><template shadowrootmode=open><p><template shadowrootmode=open><button>deep</button></template></p></template></div>`,
+			[]string{"button deep"}, nil},
+		{"names that forms take", `<form><input name=nextElementSibling aria-label=a><input name=firstElementChild aria-label=b>
+			<input name=hasAttribute aria-label=c><input name=nodeType><input name=shadowRoot></form><button>d</button><img name=body><form name=title></form><form name=activeElement></form>`,
+			[]string{"textbox a", "textbox b", "textbox c", "textbox", "textbox", "button d"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w.Eval(fmt.Sprintf(`document.body.setHTMLUnsafe(%q.replaceAll('\\t', ' '))`, c.html))
+			s := snapshot(t, w, nil)
+			diff(t, "visible", append([]string{}, c.visible...), short(t, s.Visible))
+			diff(t, "hidden", append([]string{}, c.hidden...), short(t, s.Hidden))
+			if want := len(c.visible) + len(c.hidden); s.Head.Total != want || s.Head.Left != 0 {
+				t.Errorf("the header counts %+v, want %d", s.Head, want)
+			}
+		})
+	}
+}
+
+func TestLinesSayWhatThereIsToSay(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, `<input value=v required aria-label=a autofocus><input type=checkbox checked disabled aria-label=b>
+		<a href="x?y#z">c</a><a href="data:text/html,`+strings.Repeat("x", 500)+`">d</a><div role=tab aria-selected=true aria-expanded=false>e</div>
+		<select aria-label=f multiple><option selected>x<option selected>y</select><input type=range value=3 max=5 aria-label=g>`)
+	p.Main(`document.querySelector('input').focus()`)
+	s := snapshot(t, w, nil)
+	base := s.Head.URL[:strings.LastIndex(s.Head.URL, "/")]
+	diff(t, "lines", []string{
+		`{"ref":"@e1_1","role":"textbox","name":"a","visible":true,"disabled":false,"value":"v","required":true,"focused":true}`,
+		`{"ref":"@e1_2","role":"checkbox","name":"b","visible":true,"disabled":true,"checked":true}`,
+		`{"ref":"@e1_3","role":"link","name":"c","visible":true,"disabled":false,"href":"` + base + `/x?y#z"}`,
+		`{"ref":"@e1_4","role":"link","name":"d","visible":true,"disabled":false,"href":"data:text/html,` + strings.Repeat("x", 48) + `…"}`,
+		`{"ref":"@e1_5","role":"tab","name":"e","visible":true,"disabled":false,"expanded":false,"selected":true}`,
+		`{"ref":"@e1_6","role":"listbox","name":"f","visible":true,"disabled":false,"value":"x, y"}`,
+		`{"ref":"@e1_7","role":"slider","name":"g","visible":true,"disabled":false,"value":"3"}`,
+	}, s.Visible)
+	diff(t, "header", head{Title: "T", URL: s.Head.URL, Total: 7, Next: 8}, s.Head)
+}
+
+func TestDetailTellsWhereOneIs(t *testing.T) {
+	t.Parallel()
+	_, w := open(t, `<main><h2>H</h2><ul><li>one<li></li></ul><img alt=P src='data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg"/>' width=9 height=9><img src=x><select aria-label=S><option>o</select></main>`)
+	s := snapshot(t, w, options{"detail": true})
+	diff(t, "visible", []string{"main", "heading H", "listitem one", "img P", "combobox S"}, short(t, s.Visible))
+	diff(t, "hidden", []string{"option o"}, short(t, s.Hidden))
+	if e := parse(t, s.Visible[3]); e.Bounds == nil || e.Bounds.Width != 9 {
+		t.Errorf("the image is at %+v", e.Bounds)
+	}
+	if e := parse(t, s.Visible[1]); e.Level != 2 {
+		t.Errorf("the heading has level %d", e.Level)
+	}
+}
+
+func TestAModalDialogHidesTheRest(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, `<button>under</button><dialog id=d><button>in</button></dialog>`)
+	p.Main(`d.showModal()`)
+	s := snapshot(t, w, nil)
+	diff(t, "visible", []string{"button in"}, short(t, s.Visible))
+	diff(t, "hidden", []string{"button under"}, short(t, s.Hidden))
+	p.Main(`d.close()`)
+	diff(t, "closed", []string{"button under"}, short(t, snapshot(t, w, nil).Visible))
+}
+
+func TestScopeAndFilter(t *testing.T) {
+	t.Parallel()
+	_, w := open(t, `<button>Out</button><div id=s aria-disabled=true><button>In</button><a href=/>Inner</a></div>`)
+	s := snapshot(t, w, options{"scope": options{"selector": "#s"}})
+	diff(t, "scope", []string{"button In", "link Inner"}, short(t, s.Visible))
+	if !parse(t, s.Visible[0]).Disabled {
+		t.Error("what is above the scope does not count")
+	}
+	ref := parse(t, s.Visible[1]).Ref
+	diff(t, "scope by ref", []string{"link Inner"}, short(t, snapshot(t, w, options{"scope": options{"ref": ref}}).Visible))
+	diff(t, "text", []string{"button In", "link Inner"}, short(t, snapshot(t, w, options{"filter": options{"text": "iN"}}).Visible))
+	role := snapshot(t, w, options{"filter": options{"role": "link"}})
+	diff(t, "role", []string{"link Inner"}, short(t, role.Visible))
+	if role.Head.Total != 1 {
+		t.Errorf("the total is %d", role.Head.Total)
+	}
+	for scope, want := range map[string]string{"#gone": "stale_or_missing", "a[": "invalid_selector"} {
+		if got := snapshot(t, w, options{"scope": options{"selector": scope}}); got.Head.Error != want || len(got.Visible) != 0 {
+			t.Errorf("%s: %+v", scope, got)
+		}
+	}
+	if got := snapshot(t, w, options{"scope": options{"ref": "@e9_9"}}).Head; got.Error != "stale_or_missing" || got.Reason != "unknown" {
+		t.Errorf("an unknown ref: %+v", got)
+	}
+}
+
+func TestSecretsAreNeverShown(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, `<style>.m{-webkit-text-security:disc}</style><input type=password value=hunter2><input autocomplete=one-time-code value=hunter2>
+		<input autocomplete="section-x billing cc-number" value=hunter2><select autocomplete=cc-exp-month><option>1<option selected>2</select>
+		<input class=m value=hunter2><textarea class=m>hunter2</textarea><div class=m contenteditable>hunter2</div>
+		<input autocomplete=current-password value=hunter2><input id=shown type=password value=hunter2>
+		<label>of a label <input type=password value=hunter2></label><p id=p>x</p>`)
+	check := func(what string) {
+		for _, o := range []options{nil, {"detail": true}, {"format": "outline"}, {"filter": options{"text": "hunter"}},
+			{"format": "outline", "filter": options{"role": "link"}}} {
+			s := snapshot(t, w, o)
+			if all := strings.Join(append(s.Visible, s.Hidden...), "\n"); strings.Contains(all, "hunter2") || strings.Contains(all, "selected") {
+				t.Errorf("%s, %v:\n%s", what, o, all)
+			}
+		}
+	}
+	check("as it is")
+	p.Main(`document.querySelector('#shown').type = 'text'`)
+	check("shown by the page")
+	if got := snapshot(t, w, options{"filter": options{"text": "hunter"}}); got.Head.Total != 0 {
+		t.Error("the filter tells what a secret holds")
+	}
+}
+
+func TestTextIsWellFormedAndCutAtGraphemes(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, `<button id=a></button><button id=b></button><input id=c aria-label=c><a id=d>d</a>`)
+	family := "👨‍👩‍👧‍👦"
+	p.Main(fmt.Sprintf(`(a.textContent = 'x\ud800y', b.textContent = 'ab'.repeat(95) + %q.repeat(20), c.value = '\udc00'.repeat(3) + 'é'.repeat(900),
+		d.href = '/', d.textContent = '\ud83d', document.title = '\ud83dT', 1)`, family))
+	s := snapshot(t, w, nil)
+	if s.Head.Title != "\ufffdT" {
+		t.Errorf("the title is %q", s.Head.Title)
+	}
+	if got := parse(t, s.Visible[0]).Name; got != "x\ufffdy" {
+		t.Errorf("a lone surrogate is %q", got)
+	}
+	if got := parse(t, s.Visible[1]).Name; got != strings.Repeat("ab", 95)+"…" {
+		t.Errorf("cut inside of a grapheme: %q", got)
+	}
+	value := parse(t, s.Visible[2]).Value
+	if n := utf8.RuneCountInString(value); n != 500 || !strings.HasSuffix(value, "é…") {
+		t.Errorf("the value has %d characters: %.40q", n, value)
+	}
+	for _, line := range s.Visible {
+		if !utf8.ValidString(line) || strings.Contains(line, `\ud`) {
+			t.Errorf("not well-formed: %q", line)
+		}
+	}
+}
+
+func TestTheBudgetIsInBytesOfUTF8(t *testing.T) {
+	t.Parallel()
+	_, w := open(t, strings.Repeat(`<button>日本語</button>`, 100)+`<button hidden>h</button>`)
+	s := snapshot(t, w, options{"maxBytes": 1000})
+	size := len(strings.Join(s.Visible, "\n"))
+	if size > 1000 || size < 800 {
+		t.Errorf("the lines have %d bytes", size)
+	}
+	if s.Head.Total != 101 || s.Head.Left != 101-len(s.Visible) || len(s.Hidden) != 0 {
+		t.Errorf("%+v with %d lines", s.Head, len(s.Visible))
+	}
+	if s = snapshot(t, w, options{"maxBytes": 1}); len(s.Visible) != 0 || s.Head.Left != 101 {
+		t.Errorf("no room: %+v", s)
+	}
+}
+
+func TestHiddenOnesComeAfterAllThatAreVisible(t *testing.T) {
+	t.Parallel()
+	_, w := open(t, `<button hidden>a</button><button>b</button><button hidden>c</button><button>d</button>`)
+	for limit, want := range map[int][2]int{4: {2, 2}, 3: {2, 1}, 2: {2, 0}, 1: {1, 0}} {
+		s := snapshot(t, w, options{"limit": limit})
+		if got := [2]int{len(s.Visible), len(s.Hidden)}; got != want || s.Head.Total != 4 || s.Head.Left != 4-limit {
+			t.Errorf("limit %d: %v, %+v", limit, got, s.Head)
+		}
+	}
+}
+
+func TestTwentyThousandLinks(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, `<ul id=u></ul>`)
+	p.Main(`(u.innerHTML = Array.from({length: 20000}, (_, i) => '<li><a href="/p/' + i + '">Item ' + i + '</a>').join(''), 1)`)
+	s := snapshot(t, w, options{"maxBytes": 1 << 20})
+	if len(s.Visible) != 500 || s.Head.Total != 20000 || s.Head.Left != 19500 || s.Head.Next != 501 {
+		t.Errorf("%d lines, %+v", len(s.Visible), s.Head)
+	}
+	s = snapshot(t, w, options{"filter": options{"text": "item 1999"}})
+	if len(s.Visible) != 11 || s.Head.Total != 11 {
+		t.Errorf("the filter finds %d, %+v", len(s.Visible), s.Head)
+	}
+}
+
+func TestHugeAndDeepPages(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, `<button>first</button><div id=r></div><button>last</button>`)
+	p.Main(`(r.innerHTML = '<p><i>x</i></p>'.repeat(40000), 1)`)
+	s := snapshot(t, w, nil)
+	diff(t, "far", []string{"button first", "button last"}, short(t, s.Visible))
+	nest := `((depth, hidden) => { r.textContent = ''; r.hidden = hidden; let n = r;
+		for (let i = 0; i < depth; i++) { const c = document.createElement('div'); n.append(c); n = c; }
+		n.innerHTML = '<button>deep</button>'; })`
+	p.Main(nest + `(1000, false)`)
+	diff(t, "deep", []string{"button first", "button deep", "button last"}, short(t, snapshot(t, w, nil).Visible))
+	if got := snapshot(t, w, options{"format": "outline"}).Visible; len(got) != 3 {
+		t.Errorf("the outline is %q", got)
+	}
+	// Chromium itself cannot lay out what is nested much deeper.
+	p.Main(nest + `(10000, true)`)
+	s = snapshot(t, w, nil)
+	diff(t, "hidden", []string{"button deep"}, short(t, s.Hidden))
+	ref := parse(t, s.Hidden[0]).Ref
+	if got := refState(t, w, ref); got != "ok" {
+		t.Errorf("the ref of the deep one is %s", got)
+	}
+}
+
+func TestOutline(t *testing.T) {
+	t.Parallel()
+	_, w := open(t, `<style>.c{cursor:pointer}</style><main><h1>Head <a href=/h>more</a></h1><nav aria-label=Main><ul><li><a href="/a">A</a><li>plain <b>text</b> <a href=/b>B</a></ul></nav>
+		<p>Some <b>bold</b> text<br>goes on. <button>Go</button> after</p><button hidden>no</button><div hidden>no</div><p style="visibility:hidden">no</p>
+		<label>Mail <input value=me@x required></label><label><input type=checkbox checked> Yes</label>
+		<table><caption>Cap</caption><tr><th>Name<th>Qty<tr><td>Pear<td>3</table><div aria-hidden=true>no</div><img alt=Pic src=x><div class=c>Card <b>x</b></div></main>`)
+	s := snapshot(t, w, options{"format": "outline"})
+	diff(t, "outline", strings.Split(`main
+  heading 1 "Head more"
+    link "more" @e1_1 /h
+  navigation "Main"
+    - link "A" @e1_2 /a
+    - plain text
+      link "B" @e1_3 /b
+  Some bold text goes on.
+  button "Go" @e1_4
+  after
+  textbox "Mail" @e1_5 = "me@x" required
+  checkbox "Yes" @e1_6 checked
+  table "Cap"
+    Name | Qty
+    Pear | 3
+  img "Pic"
+  generic "Card x" @e1_7`, "\n"), s.Visible)
+	if s.Head.Total != 7 || s.Head.Left != 0 {
+		t.Errorf("the header is %+v", s.Head)
+	}
+}
+
+func TestChildFramesAreInTheirPlace(t *testing.T) {
+	t.Parallel()
+	_, w := open(t, `<button>a</button><div><iframe id=one></iframe></div><button>b</button><iframe id=two hidden></iframe><iframe id=three></iframe>`)
+	w.Eval(`(__vant.bindFrame(document.querySelector('#one'), 'F1'), __vant.bindFrame(document.querySelector('#two'), 'F2'),
+		__vant.bindFrame(document.querySelector('#three'), 'F3'), 1)`)
+	s := snapshot(t, w, options{"frames": []string{"F1", "F2"}})
+	diff(t, "visible", []string{"button a", ">F1", "button b"}, short(t, s.Visible))
+	diff(t, "hidden", []string{">F2"}, short(t, s.Hidden))
+	s = snapshot(t, w, options{"frames": []string{"F1", "F2", "F3"}, "limit": 1})
+	diff(t, "after the limit", []string{"button a", ">F1", ">F3"}, short(t, s.Visible))
+	s = snapshot(t, w, options{"format": "outline"})
+	diff(t, "outline", []string{`button "a" @e1_1`, ">F1", `button "b" @e1_2`, ">F3"}, s.Visible)
+}
+
+func TestClosedRootsThatAreGivenAreWalked(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, `<x-a id=a style="display:block;width:9px;height:9px"><button slot=s>light</button></x-a><x-b style="display:block">text</x-b><div id=e></div>`)
+	p.Main(`(globalThis.r = a.attachShadow({mode: 'closed'}), r.innerHTML = '<div><button>inside</button></div>', 1)`)
+	s := snapshot(t, w, nil)
+	if len(s.Head.Closed) != 1 {
+		t.Fatalf("the header is %+v", s.Head)
+	}
+	if got := w.Eval(`__vant.closedHost(0).id`); got != "a" {
+		t.Errorf("the host is %s", got)
+	}
+	if again := snapshot(t, w, nil); len(again.Head.Closed) != 0 {
+		t.Errorf("asked about once, it is offered again: %+v", again.Head)
+	}
+	// A root of this world's own making stands for one that came over CDP.
+	w.Eval(`(() => { const host = document.createElement('div'); document.body.append(host);
+		const root = host.attachShadow({mode: 'closed'}); root.innerHTML = '<slot></slot><button>given</button>';
+		host.innerHTML = '<button>slotted</button>'; __vant.openRoot(host, root); })()`)
+	diff(t, "lines", []string{"button slotted", "button given"}, short(t, snapshot(t, w, nil).Visible))
+}
+
+func TestThePageSeesNothing(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, `<body><div><template shadowrootmode=open><button>a</button></template></div><label>x <input type=checkbox></label><iframe></iframe></body>`)
+	before := p.Main(`document.documentElement.getHTML({serializableShadowRoots: true}) + Object.getOwnPropertyNames(globalThis).length`)
+	p.Main(`(() => { globalThis.seen = []; const note = (m) => seen.push(...m.map((r) => r.type));
+		new MutationObserver(note).observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+		for (const name of ['focusin', 'blur', 'scroll', 'slotchange', 'toggle']) addEventListener(name, () => seen.push(name), true);
+		for (const [type, name] of [[Element, 'getAttribute'], [Element, 'checkVisibility'], [Node, 'getRootNode']])
+			type.prototype[name] = () => { seen.push(name); };
+		globalThis.getComputedStyle = () => { seen.push('getComputedStyle'); }; })()`)
+	for _, o := range []options{nil, {"detail": true}, {"format": "outline"}, {"filter": options{"text": "a"}}} {
+		if s := snapshot(t, w, o); s.Head.Total == 0 {
+			t.Errorf("%v finds nothing", o)
+		}
+	}
+	if got := p.Main(`seen`); got != "[]" {
+		t.Errorf("the page saw %s", got)
+	}
+	after := p.Main(`document.documentElement.getHTML({serializableShadowRoots: true}) + (Object.getOwnPropertyNames(globalThis).length - 1)`)
+	diff(t, "the page", before, after)
+}
+
+func TestASnapshotLeavesNoState(t *testing.T) {
+	t.Parallel()
+	_, w := open(t, `<button>a</button><style id=s></style>`)
+	first := snapshot(t, w, nil)
+	diff(t, "again", first.Visible, snapshot(t, w, options{"from": 2}).Visible)
+	w.Eval(`(document.querySelector('#s').textContent = 'button::before{content:"new "}', 1)`)
+	if got := short(t, snapshot(t, w, options{"gen": 2}).Visible); got[0] != "button new a" {
+		t.Errorf("a new style sheet is not seen: %v", got)
+	}
+}
