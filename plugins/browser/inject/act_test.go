@@ -32,7 +32,7 @@ func TestAClickReachesItsElement(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := open(t, html)
+			p := openTab(t, html)
 			out := p.click("#b")
 			p.want("blocked", out["blocked"], nil)
 			p.want("events", out["events"], []string{"pointerdown", "mousedown", "pointerup", "mouseup", "click"})
@@ -45,7 +45,7 @@ func TestAClickReachesItsElement(t *testing.T) {
 
 func TestAClickReachesItsElementInShadowRoots(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<div id="host"></div><my-button id="like"></my-button><script>
+	p := openTab(t, `<div id="host"></div><my-button id="like"></my-button><script>
 		const outer = host.attachShadow({mode: 'open'});
 		outer.innerHTML = '<div id="inner"></div><div style="position:fixed;inset:0;z-index:-1"></div><slot></slot>';
 		outer.querySelector('#inner').attachShadow({mode: 'open'}).innerHTML = '<button id="deep">Deep</button>';
@@ -61,7 +61,7 @@ func TestAClickReachesItsElementInShadowRoots(t *testing.T) {
 
 func TestWhatCannotBeActedOnIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	p := open(t, `
+	p := openTab(t, `
 		<button id="none" style="display:none">None</button> <button id="invisible" style="visibility:hidden">Invisible</button>
 		<button id="away" style="position:fixed;left:-9999px">Away</button>
 		<button id="off" disabled>Off</button> <button id="aria" aria-disabled="true">Aria</button> <button disabled><i id="in">In</i></button>
@@ -116,7 +116,7 @@ func orNil(s string) any {
 
 func TestARefIsOneElementUnderOneName(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<button id="b">Delete A</button>`)
+	p := openTab(t, `<button id="b">Delete A</button>`)
 	snapshot, _ := inject.Call("snapshot", arg{"gen": 7, "from": 1, "limit": 10, "maxBytes": 10000, "format": "list"})
 	if lines := p.world.Eval(snapshot); !strings.Contains(lines, `"@e7_1"`) {
 		t.Fatal(lines)
@@ -135,7 +135,7 @@ func TestARefIsOneElementUnderOneName(t *testing.T) {
 
 func TestAModalDialogIsNamedAsTheCover(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<button id="b">B</button><dialog id="d" aria-label="Cookies"><button id="ok">OK</button></dialog><script>d.showModal()</script>`)
+	p := openTab(t, `<button id="b">B</button><dialog id="d" aria-label="Cookies"><button id="ok">OK</button></dialog><script>d.showModal()</script>`)
 	a := p.check("#b", "click")
 	p.want("behind", []any{a["error"], at(a, "covered_by", "id"), at(a, "covered_by", "name")}, []any{"covered", "d", "Cookies"})
 	p.want("inside", at(p.click("#ok"), "hit", "id"), "ok")
@@ -156,14 +156,14 @@ func TestCheckWaitsInThePage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := open(t, html)
+			p := openTab(t, html)
 			out := p.press(p.good("#b", "click", "timeout", 3000))
 			p.want("hit", []any{at(out, "hit", "id"), out["blocked"]}, []any{"b", nil})
 		})
 	}
 	t.Run("and no longer than asked", func(t *testing.T) {
 		t.Parallel()
-		p := open(t, `<button id="b" disabled>B</button>`)
+		p := openTab(t, `<button id="b" disabled>B</button>`)
 		began := time.Now()
 		a := p.check("#b", "click", "timeout", 200)
 		if took := time.Since(began); a["error"] != "disabled" || took < 200*time.Millisecond || took > 5*time.Second {
@@ -174,7 +174,7 @@ func TestCheckWaitsInThePage(t *testing.T) {
 
 func TestAnElementThatAScriptMovesIsLookedAtTwiceAfterAMiss(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<button id="b" style="position:absolute">B</button><script>
+	p := openTab(t, `<button id="b" style="position:absolute">B</button><script>
 		const began = performance.now();
 		(function move(t) { b.style.left = Math.min(300, t - began) + 'px'; if (t - began < 300) requestAnimationFrame(move); })(began);</script>`)
 	a := p.good("#b", "click", "timeout", 2000, "again", true)
@@ -219,7 +219,7 @@ func TestAClickNeverHitsWhatCameUnderThePointer(t *testing.T) {
 	for name, c := range missed {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := open(t, c.html)
+			p := openTab(t, c.html)
 			checked := p.good("#b", "click")
 			p.Main(c.after)
 			out := p.press(checked)
@@ -233,7 +233,7 @@ func TestAClickNeverHitsWhatCameUnderThePointer(t *testing.T) {
 
 func TestTheGuardEndsWithItsAction(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<button id="b">B</button><button id="c" style="position:absolute;top:100px;left:0">C</button>`)
+	p := openTab(t, `<button id="b">B</button><button id="c" style="position:absolute;top:100px;left:0">C</button>`)
 	p.click("#b")
 	p.Click(5, 105)
 	if !strings.HasSuffix(p.log(), "click c") {
@@ -250,7 +250,7 @@ func TestTheGuardEndsWithItsAction(t *testing.T) {
 
 func TestEachPressOfADoubleClickIsJudged(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<button id="b" onclick="cover.hidden = false">B</button><div id="cover" hidden style="position:fixed;inset:0"></div>`)
+	p := openTab(t, `<button id="b" onclick="cover.hidden = false">B</button><div id="cover" hidden style="position:fixed;inset:0"></div>`)
 	a := p.good("#b", "dblclick")
 	x, y := a["x"].(float64), a["y"].(float64)
 	p.Click(x, y)
@@ -265,7 +265,7 @@ func TestEachPressOfADoubleClickIsJudged(t *testing.T) {
 
 func TestHoverIsVerifiedWhereThePointerIs(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<button id="b" style="position:absolute;left:0">B</button><button id="c" style="position:absolute;left:300px">C</button>`)
+	p := openTab(t, `<button id="b" style="position:absolute;left:0">B</button><button id="c" style="position:absolute;left:300px">C</button>`)
 	move := func(a arg) arg {
 		p.Call("Input.dispatchMouseEvent", fmt.Sprintf(`{"type":"mouseMoved","x":%g,"y":%g}`, a["x"], a["y"]))
 		return p.call("outcome", arg{"token": a["token"]})
@@ -278,7 +278,7 @@ func TestHoverIsVerifiedWhereThePointerIs(t *testing.T) {
 
 func TestBoxesAreTickedThroughTheirLabels(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<style>.away { position: absolute; opacity: 0; width: 0; height: 0 } .drawn { position: relative; display: inline-block } .drawn input { opacity: 0; position: absolute; inset: 0 } .drawn span { position: relative }</style>
+	p := openTab(t, `<style>.away { position: absolute; opacity: 0; width: 0; height: 0 } .drawn { position: relative; display: inline-block } .drawn input { opacity: 0; position: absolute; inset: 0 } .drawn span { position: relative }</style>
 		<label id="l1"><input class="away" id="b1" type="checkbox"> I accept the <a href="#terms">terms and conditions of use</a> of it</label><br>
 		<input id="b2" type="checkbox" style="display:none"><label id="l2" for="b2">Second</label><br>
 		<label class="drawn" id="l3"><input id="b3" type="checkbox"><span>Third</span></label><br>
@@ -304,7 +304,7 @@ func TestBoxesAreTickedThroughTheirLabels(t *testing.T) {
 
 func TestAPositionIsTakenFromTheElementsCorner(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<p style="height:500px"></p><canvas id="c" width="300" height="5000" style="display:block"></canvas>`)
+	p := openTab(t, `<p style="height:500px"></p><canvas id="c" width="300" height="5000" style="display:block"></canvas>`)
 	p.Main(`c.onclick = (e) => log.push('at ' + Math.round(e.offsetX) + ' ' + Math.round(e.offsetY))`)
 	p.press(p.good("#c", "click", "position", arg{"x": 30, "y": 4200}))
 	if !strings.Contains(p.log(), "at 30 4200") {
@@ -315,7 +315,7 @@ func TestAPositionIsTakenFromTheElementsCorner(t *testing.T) {
 
 func TestDragNeedsBothEnds(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<div id="a" style="width:50px;height:50px">A</div><p style="height:300px"></p><div id="z" style="width:50px;height:50px">Z</div><p style="height:4000px"></p><div id="far">Far</div>`)
+	p := openTab(t, `<div id="a" style="width:50px;height:50px">A</div><p style="height:300px"></p><div id="z" style="width:50px;height:50px">Z</div><p style="height:4000px"></p><div id="far">Far</div>`)
 	d := p.call("drag", find("#a", "to", arg{"selector": "#z"}))
 	p.want("the ends", []any{d["ok"], d["x"], at(d, "to", "x"), at(d, "to", "el", "id")}, []any{true, 25, 25, "z"})
 	d = p.call("drag", find("#a", "to", arg{"selector": "#gone"}))
@@ -342,14 +342,14 @@ func TestAFramesPointIsCarriedOutward(t *testing.T) {
 			if name == "in a turned part" {
 				outer = `<div style="transform:rotate(-20deg) skewX(10deg)"><div style="transform:scale(.8)">` + outer + `</div></div>`
 			}
-			p := open(t, outer)
+			p := openTab(t, outer)
 			frame := p.frame()
 			child := p.FrameWorld(inject.Source(), frame)
 			p.world.Eval(`__vant.bindFrame(document.querySelector('iframe'), 'F')`)
 			_ = child
 			for _, covered := range []bool{false, true} {
 				text, _ := inject.Call("check", find("#b", "action", "click"))
-				checked := parse(t, child.Eval(text))
+				checked := parseArg(t, child.Eval(text))
 				a := p.call("through", arg{"frame": "F", "x": checked["x"], "y": checked["y"]})
 				if a["ok"] != true {
 					t.Fatal(a)
@@ -359,7 +359,7 @@ func TestAFramesPointIsCarriedOutward(t *testing.T) {
 				}
 				out := p.press(a)
 				text, _ = inject.Call("outcome", arg{"token": checked["token"]})
-				in := parse(t, child.Eval(text))
+				in := parseArg(t, child.Eval(text))
 				if covered {
 					p.want("stopped by the outer", at(out, "blocked", "covered_by", "id"), "cover")
 					p.want("nothing inside", in["events"], []string{})
@@ -375,7 +375,7 @@ func TestAFramesPointIsCarriedOutward(t *testing.T) {
 }
 
 func TestACheckOfAStaticButtonIsQuick(t *testing.T) {
-	p := open(t, strings.Repeat(`<div><div><p><button>Other</button></p></div></div>`, 300)+`<div><div><div><div><button id="b" style="position:fixed;top:0">B</button></div></div></div></div>`)
+	p := openTab(t, strings.Repeat(`<div><div><p><button>Other</button></p></div></div>`, 300)+`<div><div><div><div><button id="b" style="position:fixed;top:0">B</button></div></div></div></div>`)
 	got := p.world.Eval(`(async () => {
 		const times = [];
 		for (let i = 0; i < 300; i++) {

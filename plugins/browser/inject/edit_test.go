@@ -40,7 +40,7 @@ func (p *tab) key(key, code string, virtual int) {
 
 func TestEachKindOfFieldHoldsWhatItWasGiven(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<form>
+	p := openTab(t, `<form>
 		<input id="text" value="old"> <input id="search" type="search"> <input id="email" type="email" value="old@x"> <input id="tel" type="tel">
 		<input id="url" type="url"> <input id="number" type="number" value="3"> <textarea id="area">old
 lines</textarea> <input id="short" maxlength="4">
@@ -95,7 +95,7 @@ lines</textarea> <input id="short" maxlength="4">
 
 func TestAMalformedValueChangesNothing(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<input id="date" type="date" value="2026-01-01"><input id="time" type="time" value="10:00"><input id="color" type="color" value="#00ff00">
+	p := openTab(t, `<input id="date" type="date" value="2026-01-01"><input id="time" type="time" value="10:00"><input id="color" type="color" value="#00ff00">
 		<input id="range" type="range" min="0" max="10" value="5"><input id="number" type="number" value="5"><input id="month" type="month" value="2026-01">`)
 	before := p.Main(`[...document.querySelectorAll('input')].map((e) => e.value).join()`)
 	for selector, value := range map[string]string{
@@ -114,7 +114,7 @@ func TestAMalformedValueChangesNothing(t *testing.T) {
 
 func TestAFrameworkThatTracksValuesSeesTheText(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<input id="a"><input id="d" type="date"><script>
+	p := openTab(t, `<input id="a"><input id="d" type="date"><script>
 		for (const el of [a, d]) {
 			const own = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value');
 			let known = '';
@@ -132,7 +132,7 @@ func TestAFrameworkThatTracksValuesSeesTheText(t *testing.T) {
 
 func TestTextNeverGoesIntoAnotherField(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<input id="a"><input id="b" value="kept"><input id="jumps" onfocus="b.focus()">`)
+	p := openTab(t, `<input id="a"><input id="b" value="kept"><input id="jumps" onfocus="b.focus()">`)
 	a := p.call("edit", find("#a", "action", "fill", "value", "text"))
 	p.want("how", a["how"], "insert")
 	p.Main("b.focus()")
@@ -147,7 +147,7 @@ func TestTextNeverGoesIntoAnotherField(t *testing.T) {
 
 func TestSecretsAreComparedAndNotTold(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<input id="p" type="password" value="hunter2"><input id="c" autocomplete="cc-number" value="4111">
+	p := openTab(t, `<input id="p" type="password" value="hunter2"><input id="c" autocomplete="cc-number" value="4111">
 		<select id="m" autocomplete="cc-exp-month"><option value="01">January<option value="02">February</select>`)
 	p.want("right", p.call("value", find("#p", "expect", "hunter2")), arg{"ok": true, "secret": true, "matches": true})
 	p.want("wrong", p.call("value", find("#c", "expect", "42")), arg{"ok": true, "secret": true, "matches": false})
@@ -158,7 +158,7 @@ func TestSecretsAreComparedAndNotTold(t *testing.T) {
 
 func TestOptionsAreChosenByValueOrLabel(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<label id="label">One <select id="one"><option value="1">One<option value="2">  The
+	p := openTab(t, `<label id="label">One <select id="one"><option value="1">One<option value="2">  The
 		second <option value="3" disabled>Three<option value="one" id="last">Last</select></label>
 		<select id="many" multiple><option value="a">A<option value="b" selected>B<option value="c">C</select>
 		<select id="group"><optgroup label="G" disabled><option>Stone</optgroup><option>Air</select>
@@ -211,7 +211,7 @@ func TestOptionsAreChosenByValueOrLabel(t *testing.T) {
 
 func TestFocusBlurScrollAndFiles(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<input id="a"><p id="text">Text</p><div id="host"></div>
+	p := openTab(t, `<input id="a"><p id="text">Text</p><div id="host"></div>
 		<div id="box" style="height:100px;width:100px;overflow:auto"><p id="in" style="height:900px;width:900px">In</p></div><p style="height:3000px"></p>
 		<button id="low">Low</button><input id="file" type="file" multiple accept=".txt" style="display:none"><button id="b">B</button>
 		<script>host.attachShadow({mode: 'open', delegatesFocus: true}).innerHTML = '<input id="inner">'</script>`)

@@ -20,16 +20,16 @@ type tab struct {
 	t     testing.TB
 }
 
-// head begins each page: log holds what happened, in order, as "event id".
-const head = `<!doctype html><html lang="en"><meta charset="utf-8"><title>T</title><script>
+// recording begins each page: log holds what happened, in order, as "event id".
+const recording = `<!doctype html><html lang="en"><meta charset="utf-8"><title>T</title><script>
 var log = [];
 for (const type of ['pointerdown', 'mousedown', 'mouseup', 'click', 'dblclick', 'focusin', 'input', 'change', 'submit', 'drop'])
 	document.addEventListener(type, (e) => log.push(type + ' ' + (e.composedPath()[0].id || e.composedPath()[0].localName)));
 </script><style>body { margin: 0 } button { font: 16px sans-serif }</style>`
 
-func open(t testing.TB, html string) *tab {
+func openTab(t testing.TB, html string) *tab {
 	t.Helper()
-	p := browsertest.Open(t, head+html)
+	p := browsertest.Open(t, recording+html)
 	return &tab{p, p.World(inject.Source()), t}
 }
 
@@ -121,7 +121,7 @@ func (p *tab) want(what string, got, want any) {
 	}
 }
 
-func parse(t testing.TB, text string) arg {
+func parseArg(t testing.TB, text string) arg {
 	t.Helper()
 	var a arg
 	if err := json.Unmarshal([]byte(text), &a); err != nil {

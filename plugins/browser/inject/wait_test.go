@@ -33,7 +33,7 @@ func TestWaitSeesWhatComesLater(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := open(t, soon+c.html)
+			p := openTab(t, soon+c.html)
 			c.arg["timeout"] = 5000
 			began := time.Now()
 			p.want("the answer", p.call("wait", c.arg), arg{"ok": true})
@@ -46,7 +46,7 @@ func TestWaitSeesWhatComesLater(t *testing.T) {
 
 func TestWaitWithoutTimeLooksOnce(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<p id="x">Here</p><p id="y" hidden>Hidden</p>`)
+	p := openTab(t, `<p id="x">Here</p><p id="y" hidden>Hidden</p>`)
 	for _, c := range []struct {
 		arg  arg
 		want arg
@@ -67,7 +67,7 @@ func TestWaitWithoutTimeLooksOnce(t *testing.T) {
 
 func TestAWaitEndsAtItsTimeAndWhenStopped(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<script>setInterval(() => document.body.append('.'), 1)</script>`)
+	p := openTab(t, `<script>setInterval(() => document.body.append('.'), 1)</script>`)
 	began := time.Now()
 	p.want("in time", p.call("wait", arg{"text": "never", "timeout": 300})["error"], "timeout")
 	if took := time.Since(began); took < 300*time.Millisecond || took > 5*time.Second {
@@ -80,7 +80,7 @@ func TestAWaitEndsAtItsTimeAndWhenStopped(t *testing.T) {
 
 func TestATickIsTheNextChange(t *testing.T) {
 	t.Parallel()
-	p := open(t, `<p id="x"></p>`)
+	p := openTab(t, `<p id="x"></p>`)
 	p.want("quiet", p.world.Eval("__vant.tick()"), "time")
 	p.want("changed", p.world.Eval("(() => { const t = __vant.tick(); document.querySelector('#x').textContent = 'x'; return t; })()"), "changed")
 }
