@@ -28,9 +28,7 @@ const (
 
 // link is the connection to a browser that was not started here.
 type link struct {
-	run    string          // of the browser that is driven
-	ctx    context.Context // ends when the plugin stops
-	cancel context.CancelFunc
+	run string // of the browser that is driven
 
 	mu  sync.Mutex    // guards the fields that follow
 	up  chan struct{} // closed while there is a connection
@@ -49,7 +47,6 @@ func (l *life) attach(ctx context.Context) (*running, error) {
 	o := l.options(true)
 	o.Lazy = true
 	b := &running{Browser: target.New(r, w, o), ended: make(chan struct{}), link: &link{run: run, up: make(chan struct{})}}
-	b.link.ctx, b.link.cancel = context.WithCancel(l.events)
 	ctx, cancel := context.WithTimeout(ctx, joinBound)
 	defer cancel()
 	version, err := cdp.Call(ctx, b.Root(), browser.GetVersion, cdp.Empty{})
@@ -68,11 +65,11 @@ func (l *life) attach(ctx context.Context) (*running, error) {
 }
 
 // keep makes the connection again when it was lost, as long as the same browser
-// is there.
+// is there. It returns when the browser has gone, or is let go of.
 func (l *life) keep(r *running) {
 	for {
 		r.Dropped()
-		err := r.link.ctx.Err()
+		err := l.ctx.Err()
 		if err == nil {
 			r.link.down()
 			l.log.Warn("the connection to the browser was lost")
@@ -85,16 +82,15 @@ func (l *life) keep(r *running) {
 		}
 		r.Close()
 		r.Abandon()
-		if r.link.ctx.Err() == nil {
+		if l.ctx.Err() == nil {
 			l.log.Warn("the browser is lost", "reason", err.Error())
 		}
-		l.forget(r)
 		return
 	}
 }
 
 func (l *life) rejoin(r *running) error {
-	ctx, cancel := context.WithTimeout(r.link.ctx, rejoinFor)
+	ctx, cancel := context.WithTimeout(l.ctx, rejoinFor)
 	defer cancel()
 	for pause := rejoinPause; ; pause = min(2*pause, rejoinMaxPause) {
 		err := l.connect(ctx, r)
@@ -172,11 +168,10 @@ func (r *running) online(ctx context.Context) (bool, error) {
 	}
 }
 
-// detach lets go of the browser, which runs on.
+// detach lets go of the browser. keep must have been told to end.
 func (r *running) detach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closing)
 	defer cancel()
-	r.link.cancel()
 	r.Leave(ctx)
 	select {
 	case <-r.ended:

@@ -21,10 +21,13 @@ import (
 )
 
 const (
-	// firstTab bounds how long a browser that was started may take to show a tab.
-	firstTab = 15 * time.Second
+	// firstTab bounds how long a browser that was started may take to show a tab. A
+	// busy machine needs longer than a call waits.
+	firstTab = 40 * time.Second
 	// closing is how long a browser may take to write its profile and end.
 	closing = 3 * time.Second
+	// goodbye is how much of it the browser may take to hear that it ends.
+	goodbye = time.Second
 )
 
 // life starts the browser when a method needs one, and again when it was lost.
@@ -37,11 +40,12 @@ type life struct {
 	ids     *target.IDs
 	events  context.Context // of background work
 
-	starting chan struct{} // a place for the one that starts a browser
+	ctx    context.Context // of starts
+	cancel context.CancelFunc
 
 	mu   sync.Mutex // guards the fields that follow
-	now  *running
-	lost *loss // with the browser before
+	last *start     // nil: no browser runs
+	lost *loss      // with the browser before
 }
 
 // running is a browser with its process, or with the connection to one that was
@@ -73,12 +77,12 @@ func (l *life) configure(ctx context.Context, c config) error {
 		}
 	}
 	l.c, l.dirs, l.log = c, sdk.DirsOf(ctx), sdk.Logger(ctx)
-	l.starting = make(chan struct{}, 1)
 	return nil
 }
 
 func (l *life) start(ctx context.Context) error {
 	l.events = ctx
+	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	ids, err := target.OpenIDs(filepath.Join(l.dirs.State, "ids.json"), l.log)
 	l.ids = ids
 	return err
@@ -88,50 +92,46 @@ func (l *life) stop(ctx context.Context) error {
 	if l.ids == nil {
 		return nil // it never started
 	}
-	l.starting <- struct{}{} // kept: nothing starts any more
 	l.mu.Lock()
-	r := l.now
+	l.cancel()
+	s := l.last
 	l.mu.Unlock()
 	var err error
-	switch {
-	case r == nil:
-	case r.link != nil:
-		err = r.detach(ctx)
-	default:
-		err = r.close(ctx)
+	if s != nil {
+		if <-s.done; s.err == nil {
+			err = s.now.close(ctx)
+		}
 	}
 	return errors.Join(err, l.ids.Close())
 }
 
-// close ends the browser in order: it writes its profile.
+// close ends the browser in order: it writes its profile. One that was not started
+// here runs on.
 func (r *running) close(ctx context.Context) error {
-	r.Root().Start("Browser.close", nil)
+	if r.link != nil {
+		return r.detach(ctx)
+	}
 	ctx, cancel := context.WithTimeout(ctx, closing)
 	defer cancel()
+	heard, done := context.WithTimeout(ctx, goodbye)
+	// The end of the pipe would do the same, and not let it write what it must.
+	_, _ = r.Root().Start("Browser.close", nil).Wait(heard) // whatever it says, it is ended now
+	done()
 	err := r.process.Close(ctx)
 	r.Browser.Close()
 	return err
 }
 
-// get gives the running browser, nil when none runs. One that has gone is waited
-// for: its profile is free after that.
-func (l *life) get(ctx context.Context) (*running, error) {
-	l.mu.Lock()
-	r := l.now
-	l.mu.Unlock()
-	if r == nil {
-		return nil, nil
-	}
-	if r.alive() {
-		return r, nil
-	}
-	select {
-	case <-r.ended:
-		return nil, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+// start is a browser that is being started. It goes on when the call that has
+// asked for it is given up: the next one finds it.
+type start struct {
+	done chan struct{} // closed when now or err is set
+	now  *running
+	err  error
 }
+
+// errStopping: no browser is started any more.
+var errStopping = errors.New("the plugin is stopping")
 
 // alive says whether the browser can be used. A link is made again.
 func (r *running) alive() bool {
@@ -143,46 +143,69 @@ func (r *running) alive() bool {
 	}
 }
 
-// need gives the running browser, and starts one when there is none.
+// need gives the running browser, and starts one when there is none. One that has
+// gone is waited for: its profile is free after that.
 func (l *life) need(ctx context.Context) (*running, error) {
 	for {
-		r, err := l.running(ctx)
-		if err != nil {
-			return nil, err
+		l.mu.Lock()
+		s := l.last
+		if s == nil {
+			if l.ctx.Err() != nil {
+				l.mu.Unlock()
+				return nil, errStopping
+			}
+			s = &start{done: make(chan struct{})}
+			l.last = s
+			go l.begin(s)
 		}
-		if ok, err := r.online(ctx); ok || err != nil {
-			return r, err
+		l.mu.Unlock()
+		select {
+		case <-s.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if s.err != nil {
+			return nil, s.err
+		}
+		if s.now.alive() {
+			if ok, err := s.now.online(ctx); ok || err != nil {
+				return s.now, err
+			}
+		}
+		select {
+		case <-s.now.ended:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-func (l *life) running(ctx context.Context) (*running, error) {
-	if r, err := l.get(ctx); r != nil || err != nil {
-		return r, err
-	}
-	select {
-	case l.starting <- struct{}{}:
-		defer func() { <-l.starting }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	if r, err := l.get(ctx); r != nil || err != nil {
-		return r, err
-	}
-	begin, follow := l.launch, l.watch
+// begin starts a browser and watches it.
+func (l *life) begin(s *start) {
+	begin, watch := l.launch, l.watch
 	if l.c.Attach != "" {
-		begin, follow = l.attach, l.keep
+		begin, watch = l.attach, l.keep
 	}
-	r, err := begin(ctx)
-	if err != nil {
-		return nil, err
+	if s.now, s.err = begin(l.ctx); s.err == nil {
+		l.restart(s.now)
+	} else {
+		l.forget(s)
 	}
-	l.restart(ctx, r)
+	close(s.done)
+	if s.err == nil {
+		watch(s.now)
+		l.noteLoss(s.now)
+		l.forget(s)
+		close(s.now.ended)
+	}
+}
+
+func (l *life) forget(s *start) {
 	l.mu.Lock()
-	l.now = r
-	l.mu.Unlock()
-	go follow(r)
-	return r, nil
+	defer l.mu.Unlock()
+	if l.last == s {
+		l.last = nil
+	}
 }
 
 // options are those of every browser.
@@ -258,8 +281,7 @@ func (l *life) files() func(url string) bool {
 	}
 }
 
-// watch clears up after a browser that has gone, so that the next call starts
-// another one.
+// watch waits for a browser's end and clears up after it.
 func (l *life) watch(r *running) {
 	<-r.Done()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.events), 2*closing)
@@ -268,18 +290,6 @@ func (l *life) watch(r *running) {
 		l.log.Warn("the browser was not ended cleanly", "error", err.Error())
 	}
 	l.log.Info("the browser has ended", "how", r.process.Exit())
-	l.forget(r)
-}
-
-// forget is told when a browser has gone and was cleaned up.
-func (l *life) forget(r *running) {
-	l.noteLoss(r)
-	l.mu.Lock()
-	if l.now == r {
-		l.now = nil
-	}
-	l.mu.Unlock()
-	close(r.ended)
 }
 
 // tab finds a tab whose page is looked at, and starts the browser when none runs.

@@ -66,7 +66,7 @@ type inspect struct {
 	onTab
 	Kind     string `json:"kind" enum:"text,html,selection,metadata,markdown,links,forms,styles"`
 	Ref      string `json:"ref,omitempty" doc:"only this element"`
-	MaxBytes int    `json:"max_bytes" default:"1048576" clamp:"1,8388608"`
+	MaxBytes int    `json:"max_bytes" default:"1048576" clamp:"1,8388608" doc:"a text that is cut there ends in words that say so, a list in {\"truncated\":true}"`
 }
 
 type shot struct {
@@ -151,7 +151,7 @@ func pages(p *sdk.Plugin, l *life) {
 			if err != nil {
 				return nil, coded(err)
 			}
-			value, _, err := page.Inspect(ctx, t, page.Inspection{Kind: in.Kind, Ref: in.Ref, MaxBytes: in.MaxBytes})
+			value, err := page.Inspect(ctx, t, page.Inspection{Kind: in.Kind, Ref: in.Ref, MaxBytes: in.MaxBytes})
 			return value, coded(err)
 		}, quick, common, sdk.ReadOnly(), sdk.Since("0.1.0"), sdk.Example(`{"kind":"metadata"}`))
 	sdk.Handle(p, "page.screenshot", "Take a picture into a file.",

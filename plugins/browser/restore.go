@@ -12,7 +12,9 @@ import (
 const (
 	// maxRestored bounds the tabs that come back.
 	maxRestored = 64
-	// restoreBound is how long one of them may take to begin loading.
+	// reopenBound is how long they may take to begin loading, and restoreBound one
+	// of them.
+	reopenBound  = 15 * time.Second
 	restoreBound = 5 * time.Second
 	// tooSoon: a browser that is lost so soon after its tabs came back may have
 	// been ended by one of them.
@@ -31,9 +33,9 @@ type restored struct {
 	TabID int `json:"tab_id"`
 }
 
-// restart tells whoever has caused the start what was lost before, and opens the
+// restart tells those who wait for the start what was lost before, and opens the
 // tabs again when the configuration says so.
-func (l *life) restart(ctx context.Context, r *running) {
+func (l *life) restart(r *running) {
 	l.mu.Lock()
 	lost := l.lost
 	l.lost = nil
@@ -47,9 +49,11 @@ func (l *life) restart(ctx context.Context, r *running) {
 	}
 	if lost.reopen {
 		r.restored = time.Now()
+		ctx, cancel := context.WithTimeout(l.ctx, reopenBound)
+		defer cancel()
 		back = l.reopen(ctx, r, lost.tabs)
 	}
-	sdk.Emit(ctx, "browser.restarted", map[string]any{"lost_tabs": ids, "restored": back})
+	sdk.Emit(l.events, "browser.restarted", map[string]any{"lost_tabs": ids, "restored": back})
 }
 
 // reopen opens the addresses of lost tabs again, in windows like theirs. What is
