@@ -58,6 +58,7 @@ func windows(p *sdk.Plugin, l *life) {
 			if err != nil {
 				return nil, err
 			}
+			r.Titles(ctx)
 			return r.Tabs(), nil
 		}, quick, sdk.ReadOnly(), sdk.Since("0.1.0"))
 	sdk.Handle(p, "browser.window.new", "Open a window with one tab.",
