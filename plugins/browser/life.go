@@ -20,10 +20,13 @@ import (
 )
 
 const (
-	// firstTab bounds how long a browser that was started may take to show a tab.
-	firstTab = 15 * time.Second
+	// firstTab bounds how long a browser that was started may take to show a tab. A
+	// busy machine needs longer than a call waits.
+	firstTab = 40 * time.Second
 	// closing is how long a browser may take to write its profile and end.
 	closing = 3 * time.Second
+	// goodbye is how much of it the browser may take to hear that it ends.
+	goodbye = time.Second
 )
 
 // life starts the browser when a method needs one, and again when it was lost.
@@ -35,10 +38,11 @@ type life struct {
 	ids    *target.IDs
 	events context.Context // of background work
 
-	starting chan struct{} // a place for the one that starts a browser
+	ctx    context.Context // of starts
+	cancel context.CancelFunc
 
-	mu  sync.Mutex // guards now
-	now *running
+	mu   sync.Mutex // guards last
+	last *start     // nil: no browser runs
 }
 
 // running is a browser with its process.
@@ -62,12 +66,12 @@ func (l *life) configure(ctx context.Context, c config) error {
 		return err
 	}
 	l.c, l.dirs, l.log = c, sdk.DirsOf(ctx), sdk.Logger(ctx)
-	l.starting = make(chan struct{}, 1)
 	return nil
 }
 
 func (l *life) start(ctx context.Context) error {
 	l.events = ctx
+	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	ids, err := target.OpenIDs(filepath.Join(l.dirs.State, "ids.json"), l.log)
 	l.ids = ids
 	return err
@@ -77,72 +81,100 @@ func (l *life) stop(ctx context.Context) error {
 	if l.ids == nil {
 		return nil // it never started
 	}
-	l.starting <- struct{}{} // kept: nothing starts any more
 	l.mu.Lock()
-	r := l.now
+	l.cancel()
+	s := l.last
 	l.mu.Unlock()
 	var err error
-	if r != nil {
-		err = r.close(ctx)
+	if s != nil {
+		if <-s.done; s.err == nil {
+			err = s.now.close(ctx)
+		}
 	}
 	return errors.Join(err, l.ids.Close())
 }
 
 // close ends the browser in order: it writes its profile.
 func (r *running) close(ctx context.Context) error {
-	r.Root().Start("Browser.close", nil)
 	ctx, cancel := context.WithTimeout(ctx, closing)
 	defer cancel()
+	heard, done := context.WithTimeout(ctx, goodbye)
+	// The end of the pipe would do the same, and not let it write what it must.
+	_, _ = r.Root().Start("Browser.close", nil).Wait(heard) // whatever it says, it is ended now
+	done()
 	err := r.process.Close(ctx)
 	r.Browser.Close()
 	return err
 }
 
-// get gives the running browser, nil when none runs. One that has gone is waited
-// for: its profile is free after that.
-func (l *life) get(ctx context.Context) (*running, error) {
-	l.mu.Lock()
-	r := l.now
-	l.mu.Unlock()
-	if r == nil {
-		return nil, nil
-	}
-	select {
-	case <-r.Done():
-	default:
-		return r, nil
-	}
-	select {
-	case <-r.ended:
-		return nil, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+// start is a browser that is being started. It goes on when the call that has
+// asked for it is given up: the next one finds it.
+type start struct {
+	done chan struct{} // closed when now or err is set
+	now  *running
+	err  error
+}
+
+// errStopping: no browser is started any more.
+var errStopping = errors.New("the plugin is stopping")
+
+// need gives the running browser, and starts one when there is none. One that has
+// gone is waited for: its profile is free after that.
+func (l *life) need(ctx context.Context) (*running, error) {
+	for {
+		l.mu.Lock()
+		s := l.last
+		if s == nil {
+			if l.ctx.Err() != nil {
+				l.mu.Unlock()
+				return nil, errStopping
+			}
+			s = &start{done: make(chan struct{})}
+			l.last = s
+			go l.begin(s)
+		}
+		l.mu.Unlock()
+		select {
+		case <-s.done:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if s.err != nil {
+			return nil, s.err
+		}
+		select {
+		case <-s.now.Done():
+		default:
+			return s.now, nil
+		}
+		select {
+		case <-s.now.ended:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
 }
 
-// need gives the running browser, and starts one when there is none.
-func (l *life) need(ctx context.Context) (*running, error) {
-	if r, err := l.get(ctx); r != nil || err != nil {
-		return r, err
+// begin starts a browser and watches it.
+func (l *life) begin(s *start) {
+	s.now, s.err = l.launch(l.ctx)
+	if s.err != nil {
+		l.forget(s)
 	}
-	select {
-	case l.starting <- struct{}{}:
-		defer func() { <-l.starting }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	close(s.done)
+	if s.err == nil {
+		l.watch(s.now)
+		l.forget(s)
+		close(s.now.ended)
 	}
-	if r, err := l.get(ctx); r != nil || err != nil {
-		return r, err
-	}
-	r, err := l.launch(ctx)
-	if err != nil {
-		return nil, err
-	}
+}
+
+func (l *life) forget(s *start) {
 	l.mu.Lock()
-	l.now = r
-	l.mu.Unlock()
-	go l.watch(r)
-	return r, nil
+	defer l.mu.Unlock()
+	if l.last == s {
+		l.last = nil
+	}
 }
 
 // launch starts a browser and waits for its first tab.
@@ -213,8 +245,7 @@ func (l *life) files() func(url string) bool {
 	}
 }
 
-// watch clears up after a browser that has gone, so that the next call starts
-// another one.
+// watch waits for a browser's end and clears up after it.
 func (l *life) watch(r *running) {
 	<-r.Done()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.events), 2*closing)
@@ -223,12 +254,6 @@ func (l *life) watch(r *running) {
 		l.log.Warn("the browser was not ended cleanly", "error", err.Error())
 	}
 	l.log.Info("the browser has ended", "how", r.process.Exit())
-	l.mu.Lock()
-	if l.now == r {
-		l.now = nil
-	}
-	l.mu.Unlock()
-	close(r.ended)
 }
 
 // tab finds a tab and starts the browser when none runs.

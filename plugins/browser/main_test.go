@@ -44,6 +44,12 @@ func alone(t *testing.T, config string) *client {
 	return &client{t, plugintest.New(t, plugin(), plugintest.Options{Config: config})}
 }
 
+// inFolder is alone with a folder that an earlier run may have had.
+func inFolder(t *testing.T, config, dir string) *client {
+	t.Helper()
+	return &client{t, plugintest.New(t, plugin(), plugintest.Options{Config: config, Dir: dir})}
+}
+
 // startPlugin gives the error that an operator would see.
 func startPlugin(t *testing.T, config string) (*plugintest.Session, error) {
 	t.Helper()
@@ -96,11 +102,18 @@ func (c *client) open(url string) *tab {
 	c.call("browser.tab.new", map[string]any{"uri": url}, &made)
 	t := &tab{c, made.ID}
 	c.t.Cleanup(func() {
-		if err := c.try("browser.tab.close", t.with(nil), nil); err != nil && !strings.Contains(err.Error(), "not_found") {
-			c.t.Errorf("closing the tab: %v", err)
-		}
+		c.ended(c.try("browser.tab.close", t.with(nil), nil))
 	})
 	return t
+}
+
+// ended takes the answer to closing what the test may have closed, or stopped.
+func (c *client) ended(err error) {
+	c.t.Helper()
+	var e *sdk.Error
+	if err != nil && (!errors.As(err, &e) || e.Code != "not_found" && e.Code != "plugin_unavailable") {
+		c.t.Errorf("closing it: %v", err)
+	}
 }
 
 // with adds the tab's id to parameters.

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,7 +130,8 @@ func (l *life) address(uri string) (string, error) {
 	return url, coded(err)
 }
 
-// open loads url in a new tab, unless it is "".
+// open loads url in a new tab, unless it is "". The tab stays when that fails: the
+// error names it.
 func (l *life) open(ctx context.Context, t *target.Tab, url string) error {
 	if url == "" || url == "about:blank" {
 		return nil
@@ -135,12 +139,23 @@ func (l *life) open(ctx context.Context, t *target.Tab, url string) error {
 	_, err := inTurn(ctx, t, func() (target.Navigation, error) {
 		return t.Navigate(ctx, url, "", target.Load, 15*time.Second)
 	}, false)
+	var e *sdk.Error
+	if errors.As(err, &e) {
+		data, _ := e.Data.(map[string]any)
+		data = maps.Clone(data)
+		if data == nil {
+			data = make(map[string]any)
+		}
+		data["tab_id"] = t.ID
+		return e.With(data)
+	}
 	return err
 }
 
-// hostRules keeps the browser from hosts. Where names are resolved pages, frames,
-// workers and redirects all pass, but what is excluded there is so from all rules:
-// what is denied among the allowed is kept out where connections are made.
+// hostRules keeps the browser from hosts where names are resolved, which pages,
+// frames, workers and redirects all pass. What is excluded there is so from all
+// rules: an allowed host that is denied is left out, and a wider pattern that
+// allows one cannot be had.
 func hostRules(c config) ([]string, error) {
 	allowed, err := urlpolicy.Patterns(c.AllowHosts)
 	if err != nil {
@@ -152,17 +167,29 @@ func hostRules(c config) ([]string, error) {
 	}
 	var rules []string
 	for _, host := range denied {
+		for _, wide := range allowed {
+			if wide != host && covers(wide, host) && !covers(host, wide) {
+				return nil, fmt.Errorf("deny_hosts: %s cannot be taken out of %s of allow_hosts; list there the names that may be reached", host, wide)
+			}
+		}
 		rules = append(rules, "MAP "+host+" ~NOTFOUND")
 	}
-	if rules == nil && allowed == nil {
-		return nil, nil
+	if len(allowed) > 0 {
+		rules = append(rules, "MAP * ~NOTFOUND")
 	}
-	args := []string{"--host-rules=" + strings.Join(rules, ",")}
-	if allowed != nil {
-		rules = []string{"MAP * ~NOTFOUND"}
-		for _, host := range allowed {
+	for _, host := range allowed {
+		if !slices.ContainsFunc(denied, func(d string) bool { return covers(d, host) }) {
 			rules = append(rules, "EXCLUDE "+host)
 		}
 	}
-	return append(args, "--host-resolver-rules="+strings.Join(rules, ",")), nil
+	if rules == nil {
+		return nil, nil
+	}
+	return []string{"--host-resolver-rules=" + strings.Join(rules, ",")}, nil
+}
+
+// covers tells whether a pattern is for all that another one is for.
+func covers(pattern, other string) bool {
+	suffix, wide := strings.CutPrefix(pattern, "*")
+	return pattern == other || wide && strings.HasSuffix(other, suffix)
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -29,6 +31,10 @@ type Options struct {
 	// Answers stand in for other plugins' methods, by name: what sdk.Call gets.
 	// A method that is not here is method_not_found.
 	Answers map[string]func(ctx context.Context, params json.RawMessage) (any, error)
+	// Dir is the folder below which the plugin's state, cache and data folders are;
+	// "" is one of its own. A second run with the same one goes on where the first
+	// one stopped.
+	Dir string
 	// LogLevel is trace, debug, info, warn or error; "" is info. Lines go to the
 	// test's log.
 	LogLevel string
@@ -169,11 +175,21 @@ func (s *Session) configure(d *pluginv1.DescribeResponse, o Options, level hclog
 	if r.Violation != nil {
 		return fmt.Errorf("config: %w", r.Violation)
 	}
+	if o.Dir == "" {
+		o.Dir = s.t.TempDir()
+	}
+	folders := make([]string, 3)
+	for i, name := range []string{"state", "cache", "data"} {
+		folders[i] = filepath.Join(o.Dir, name)
+		if err := os.MkdirAll(folders[i], 0o700); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
 	defer cancel()
 	_, err = s.server.Configure(ctx, &pluginv1.ConfigureRequest{
 		Config: config, LogLevel: level.String(), Generation: 1,
-		StateDir: s.t.TempDir(), CacheDir: s.t.TempDir(), DataDir: s.t.TempDir(),
+		StateDir: folders[0], CacheDir: folders[1], DataDir: folders[2],
 	})
 	if err != nil {
 		return errors.New(status.Convert(err).Message())

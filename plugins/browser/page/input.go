@@ -128,8 +128,9 @@ func (in *input) flush(ctx context.Context, t *target.Tab) error {
 	return err
 }
 
-// answeredLate: the event was given to a document that its own effect replaced.
+// answeredLate: the event was given to a document that its own effect replaced, or
+// closed.
 func answeredLate(err error) bool {
 	var refused *transport.Error
-	return errors.As(err, &refused)
+	return errors.As(err, &refused) || errors.Is(err, target.ErrTabClosed)
 }
