@@ -92,10 +92,10 @@ type answerDialog struct {
 }
 
 func pages(p *sdk.Plugin, l *life) {
-	common := sdk.Errors("not_found", "tab_crashed", "dialog_open", "timeout")
+	common := sdk.Errors("not_found", "tab_crashed", "dialog_open", "timeout", codeDisconnected)
 	sdk.Handle(p, "page.javascript", "Run JavaScript in the page; the result is the value's JSON.",
 		func(ctx context.Context, in script) (json.RawMessage, error) {
-			t, err := l.tab(ctx, in.TabID)
+			t, err := l.act(ctx, in.TabID)
 			if err != nil {
 				return nil, coded(err)
 			}
@@ -125,7 +125,7 @@ func pages(p *sdk.Plugin, l *life) {
 			if err != nil {
 				return nil, coded(err)
 			}
-			t, err := l.tab(ctx, in.TabID)
+			t, err := l.act(ctx, in.TabID)
 			if err != nil {
 				return nil, coded(err)
 			}
@@ -184,7 +184,7 @@ func pages(p *sdk.Plugin, l *life) {
 		}, quick, common, sdk.Idempotent(), sdk.Since("0.1.0"))
 	sdk.Handle(p, "page.native_diagnostics", "How the tab itself does: its last failed load, its last crash, whether it answers.",
 		func(ctx context.Context, in onTab) (target.Health, error) {
-			t, err := l.tab(ctx, in.TabID)
+			t, err := l.find(ctx, in.TabID)
 			if err != nil {
 				return target.Health{}, coded(err)
 			}

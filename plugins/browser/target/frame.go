@@ -108,7 +108,7 @@ func (t *Tab) frameNavigated(s *sessionOf, info frameInfo) {
 
 // setLoading follows the spinner of the main frame; mu is held.
 func (t *Tab) setLoading(frame string, on bool) {
-	if frame != string(t.target) || t.loading == on {
+	if frame != string(t.main.ID) || t.loading == on {
 		return
 	}
 	if t.loading = on; !on {
@@ -124,7 +124,7 @@ func (t *Tab) setLoading(frame string, on bool) {
 
 // lifecycle follows how far the main frame's document has come; mu is held.
 func (t *Tab) lifecycle(e frameEvent) {
-	if e.FrameID != string(t.target) {
+	if e.FrameID != string(t.main.ID) {
 		return
 	}
 	switch e.Name {
