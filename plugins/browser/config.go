@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/vant-run/vant/plugins/browser/devtools"
 	"github.com/vant-run/vant/plugins/internal/urlpolicy"
@@ -21,7 +22,7 @@ type config struct {
 	Dialogs    string   `json:"dialogs,omitempty" enum:"dismiss,hold" doc:"dismiss, the default: alerts are accepted, confirm and prompt are dismissed, pages may be left; hold: page.dialog answers"`
 	AllowFile  []string `json:"allow_file,omitempty" doc:"folders, absolute, below which file: addresses may be opened"`
 	AllowHosts []string `json:"allow_hosts,omitempty" doc:"hosts that may be reached, all others may not: names, *.names and single addresses"`
-	DenyHosts  []string `json:"deny_hosts,omitempty" doc:"hosts that may not be reached; wins over allow_hosts"`
+	DenyHosts  []string `json:"deny_hosts,omitempty" doc:"hosts that may not be reached; wins over allow_hosts; where either list is given, no proxy is used"`
 }
 
 // check says what the schema cannot.
@@ -48,9 +49,13 @@ func (c config) check() error {
 	if _, err := hostRules(c); err != nil {
 		return err
 	}
+	lists := len(c.AllowHosts)+len(c.DenyHosts) > 0
 	for _, arg := range c.Args {
 		if len(arg) < 3 || arg[:2] != "--" {
 			return errors.New("args: each must begin with --")
+		}
+		if lists && strings.HasPrefix(arg, "--proxy-") {
+			return fmt.Errorf("args: %s cannot go with allow_hosts or deny_hosts: behind a proxy they would not hold", arg)
 		}
 	}
 	return nil

@@ -188,7 +188,8 @@ func hostRules(c config) ([]string, error) {
 	if rules == nil {
 		return nil, nil
 	}
-	return []string{"--host-resolver-rules=" + strings.Join(rules, ",")}, nil
+	// A proxy would resolve names and connect in the browser's place.
+	return []string{"--host-resolver-rules=" + strings.Join(rules, ","), "--no-proxy-server"}, nil
 }
 
 // covers tells whether a pattern is for all that another one is for.

@@ -82,7 +82,7 @@ func JavaScript(ctx context.Context, t *target.Tab, s Script) (jsonv2.Value, err
 		return nil, err
 	}
 	value, format := "(0, eval)("+string(plain)+")", fmt.Sprintf(show, maxValue)
-	if strings.Contains(s.Source, "await") {
+	if strings.Contains(s.Source, "await") || strings.Contains(s.Source, "return") {
 		value = fmt.Sprintf(run, source, plain)
 	}
 	expression := format + "(" + value + ")"
