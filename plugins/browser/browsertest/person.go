@@ -46,7 +46,7 @@ func StartPerson(t testing.TB, url string, flags ...string) *Person {
 	marker := "VANT_BROWSERTEST=" + dir
 	p := &Person{}
 	p.process, err = proc.Start(proc.Command{
-		Path: path, Args: append(append(args, flags...), url), Env: append(os.Environ(), marker),
+		Path: path, Args: append(append(args, flags...), url), Env: append(os.Environ(), marker, "TMPDIR="+dir), // what it would leave elsewhere when it is killed
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +74,7 @@ func StartPerson(t testing.TB, url string, flags ...string) *Person {
 	p.conn = transport.New(r, w, nil)
 	t.Cleanup(p.conn.Close)
 	p.Root = p.conn.Root()
+	p.loaded(t, url)
 	return p
 }
 
@@ -115,11 +116,29 @@ func (p *Person) Targets(t testing.TB) []string {
 	return urls
 }
 
-// Open opens a tab as a person does.
+// Open opens a tab as a person does, and waits until it has loaded.
 func (p *Person) Open(t testing.TB, url string, newWindow bool) {
 	t.Helper()
 	if err := p.Root.Call(Within(t), "Target.createTarget", map[string]any{"url": url, "newWindow": newWindow}, nil); err != nil {
 		t.Fatal(err)
+	}
+	p.loaded(t, url)
+}
+
+// loaded waits until a tab shows url.
+func (p *Person) loaded(t testing.TB, url string) {
+	t.Helper()
+	ctx := Within(t)
+	for {
+		got, err := p.eval(ctx, t, url, "document.readyState === 'complete' ? location.href : ''")
+		if err == nil && got == url {
+			return
+		}
+		select {
+		case <-time.After(20 * time.Millisecond): // each document has to be asked anew
+		case <-ctx.Done():
+			t.Fatalf("%s has not loaded: %q, %v", url, got, err)
+		}
 	}
 }
 
@@ -158,12 +177,20 @@ func (p *Person) Close(t testing.TB, part string) {
 // Eval gives the string that an expression in a tab gives.
 func (p *Person) Eval(t testing.TB, part, expression string) string {
 	t.Helper()
-	ctx := Within(t)
+	value, err := p.eval(Within(t), t, part, expression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func (p *Person) eval(ctx context.Context, t testing.TB, part, expression string) (string, error) {
+	t.Helper()
 	var made struct {
 		ID string `json:"sessionId"`
 	}
 	if err := p.Root.Call(ctx, "Target.attachToTarget", map[string]any{"targetId": p.target(t, part), "flatten": true}, &made); err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	s := p.conn.Attach(made.ID, nil)
 	defer p.Root.Start("Target.detachFromTarget", map[string]string{"sessionId": made.ID})
@@ -173,10 +200,7 @@ func (p *Person) Eval(t testing.TB, part, expression string) string {
 		} `json:"result"`
 	}
 	err := s.Call(ctx, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.Result.Value
+	return out.Result.Value, err
 }
 
 // Wait waits until an expression is true in a tab.
