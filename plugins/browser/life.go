@@ -103,7 +103,7 @@ func (r *running) close(ctx context.Context) error {
 	_, _ = r.Root().Start("Browser.close", nil).Wait(heard) // whatever it says, it is ended now
 	done()
 	err := r.process.Close(ctx)
-	r.Browser.Close()
+	r.Close()
 	return err
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/vant-run/vant/plugins/browser/target"
 	"github.com/vant-run/vant/plugins/browser/transport"
@@ -140,7 +141,8 @@ func windows(p *sdk.Plugin, l *life) {
 				return nil, coded(err)
 			}
 			raw, err := t.Raw(ctx, in.Method, jsonv2.Value(in.Params))
-			if refused, ok := err.(*transport.Error); ok {
+			var refused *transport.Error
+			if errors.As(err, &refused) {
 				return nil, sdk.Errorf("invalid_params", "%s", refused.Error()).With(map[string]any{"cdp_code": refused.Code}).From(sdk.Caller)
 			}
 			return raw, coded(err)
