@@ -153,7 +153,18 @@ func TestCrashes(t *testing.T) {
 				c.t.Errorf("its snapshot gives %v", err)
 			}
 			c.call("browser.tab.close", p.with(nil), nil)
-			q := c.open("/pages/spin#load")
+			q := c.open("/pages/blank")
+			for method, title := range map[string]string{"browser.reload": "Spins", "browser.back": "Blank"} {
+				q.goTo("/pages/spin", timeout(30000))
+				q.js("setTimeout(() => { for (;;); }, 0)")
+				await(c.t, "it spins", func() bool { return !q.health().Responsive })
+				if info := q.move(method, timeout(30000)); info.Title != title || info.Loading {
+					c.t.Errorf("%s gives %+v", method, info)
+				}
+			}
+			q.goTo("/pages/spin", timeout(30000))
+			q.js("setTimeout(() => { for (;;); }, 0)")
+			await(c.t, "it spins", func() bool { return !q.health().Responsive })
 			if info := q.goTo("/pages/buttons", timeout(30000)); info.Title != "Buttons" {
 				c.t.Errorf("left it is %+v", info)
 			}
