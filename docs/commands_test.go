@@ -56,7 +56,7 @@ func shellLines(b block) []line {
 		switch b.info {
 		case "sh", "sh run", "sh walk":
 			out = append(out, l)
-		case "console", "console walk":
+		case "console", "console walk", "console hold":
 			if text, typed := strings.CutPrefix(l.text, "$ "); typed {
 				out = append(out, line{l.number, text})
 			}

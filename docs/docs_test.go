@@ -40,7 +40,10 @@ func run(m *testing.M) int {
 		}
 	}()
 	bin = dir
-	for name, pkg := range map[string]string{"vant": "./cmd/vant", "vantd": "./cmd/vantd", "vant-plugin-net": "./plugins/net"} {
+	for name, pkg := range map[string]string{
+		"vant": "./cmd/vant", "vantd": "./cmd/vantd", "vant-plugin-net": "./plugins/net",
+		"vant-plugin-browser": "./plugins/browser", "demosite": "./tools/demosite",
+	} {
 		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, name), pkg)
 		cmd.Dir = ".."
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -119,7 +122,9 @@ func thousands(n int) string {
 // described is a method as describe gives it, as far as documents tell.
 type described struct {
 	Params       map[string]string `json:"params"`
+	ParamsSchema json.RawMessage   `json:"params_schema"`
 	ResultSchema json.RawMessage   `json:"result_schema"`
+	Errors       []string          `json:"errors"`
 }
 
 func describe(t *testing.T, h *plugintest.RunningHost) map[string]described {

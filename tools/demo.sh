@@ -71,7 +71,11 @@ act "$(ref checkbox 'I accept')" check
 run "vant agent click $(ref button 'Place order')"
 run "vant agent call page.wait '{\"text\":\"Thank you, Ada Lovelace\"}'"
 
-opened=$(vant agent click "$(ref button 'Receipt in a pop-up')" | tee /dev/stderr | python3 -c 'import json, sys; print(json.load(sys.stdin)["opened"][0])') || { echo "the pop-up was not seen" >&2; exit 1; }
+receipt=$(ref button 'Receipt in a pop-up')
+printf '\n$ vant agent click %s\n' "$receipt"
+clicked=$(vant agent click "$receipt")
+echo "$clicked"
+opened=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["opened"][0])' <<<"$clicked") || { echo "the pop-up was not seen" >&2; exit 1; }
 run 'vant agent tabs | python3 -m json.tool'
 run "vant agent call page.interact '{\"tab_id\":$opened,\"selector\":\"#confirm\",\"action\":\"click\"}'"
 run "vant agent call page.inspect '{\"kind\":\"text\"}'"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need and the machine lacks: a C compiler for the race
-# detector, Python's gRPC for the plugin in a second language, and a browser.
+# detector, Python's gRPC for the plugin in a second language, jq for the documents'
+# examples, a screen that nobody sees, and a browser.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,6 +10,8 @@ command -v gcc >/dev/null || packages+=(gcc libc6-dev)
 [ -x /usr/bin/python3 ] || packages+=(python3)
 /usr/bin/python3 -c 'import grpc, google.protobuf' 2>/dev/null || packages+=(python3-grpcio python3-protobuf)
 command -v protoc >/dev/null || packages+=(protobuf-compiler)
+command -v Xvfb >/dev/null || packages+=(xvfb)
+command -v jq >/dev/null || packages+=(jq)
 tools/install-chromium.sh
 [ ${#packages[@]} -eq 0 ] && exit 0
 

@@ -10,6 +10,7 @@ func TestConfigurationThatCannotHoldIsRefused(t *testing.T) {
 		"is not an absolute path": {Profile: "profile"},
 		"pages is not":            {AllowFile: []string{"pages"}},
 		"must begin with --":      {Args: []string{"incognito"}},
+		"would not hold":          {Args: []string{"--proxy-server=http://p.test"}, DenyHosts: []string{"a.test"}},
 		"block of addresses":      {AllowHosts: []string{"192.0.2.0/24"}},
 		"is a block":              {DenyHosts: []string{"2001:db8::/32"}},
 		"is no host name":         {DenyHosts: []string{"https://a.test"}},

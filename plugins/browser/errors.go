@@ -37,7 +37,11 @@ func coded(err error) error {
 	case errors.Is(err, target.ErrTabCrashed):
 		return sdk.Errorf("tab_crashed", "%w", err).From(sdk.Downstream)
 	case errors.Is(err, target.ErrBrowserLost):
-		return sdk.Errorf("tab_crashed", "%w; the next call starts a new one", err).With(map[string]any{"browser": "lost"}).From(sdk.Downstream)
+		return sdk.Errorf("tab_crashed", "%w; the next call gets another one, and the event browser.restarted says which tabs came back", err).With(map[string]any{"browser": "lost"}).From(sdk.Downstream)
+	case errors.Is(err, target.ErrDisconnected):
+		return disconnected("%w and is being made again: whether this call has done something is not known", err)
+	case errors.Is(err, target.ErrAsleep):
+		return sdk.Errorf("timeout", "%w", err).With(map[string]any{"reason": "asleep"}).From(sdk.Downstream)
 	case errors.Is(err, target.ErrDialogOpen):
 		return sdk.Errorf("dialog_open", "%w", err).From(sdk.Caller)
 	case errors.Is(err, target.ErrNavigated):
@@ -68,3 +72,10 @@ func coded(err error) error {
 	}
 	return err
 }
+
+// disconnected is the failure of a call whose browser runs, but cannot be spoken to.
+func disconnected(format string, args ...any) error {
+	return sdk.Errorf(codeDisconnected, format, args...).From(sdk.Downstream)
+}
+
+const codeDisconnected = "browser_disconnected"

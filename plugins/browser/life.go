@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/vant-run/vant/plugins/browser/chromium"
+	"github.com/vant-run/vant/plugins/browser/devtools"
 	"github.com/vant-run/vant/plugins/browser/target"
 	"github.com/vant-run/vant/plugins/internal/urlpolicy"
 	"github.com/vant-run/vant/sdk"
@@ -31,26 +32,31 @@ const (
 
 // life starts the browser when a method needs one, and again when it was lost.
 type life struct {
-	c      config
-	policy *urlpolicy.Navigation
-	dirs   sdk.Dirs
-	log    hclog.Logger
-	ids    *target.IDs
-	events context.Context // of background work
+	c       config
+	policy  *urlpolicy.Navigation
+	browser devtools.Address // the running browser to drive, when one is configured
+	dirs    sdk.Dirs
+	log     hclog.Logger
+	ids     *target.IDs
+	events  context.Context // of background work
 
 	ctx    context.Context // of starts
 	cancel context.CancelFunc
 
-	mu   sync.Mutex // guards last
+	mu   sync.Mutex // guards the fields that follow
 	last *start     // nil: no browser runs
+	lost *loss      // with the browser before
 }
 
-// running is a browser with its process.
+// running is a browser with its process, or with the connection to one that was
+// not started here.
 type running struct {
 	*target.Browser
 	process  *chromium.Process
+	link     *link
 	headless bool
-	ended    chan struct{} // closed when the process has ended and was cleaned up
+	restored time.Time     // when tabs were opened again
+	ended    chan struct{} // closed when it has gone and was cleaned up
 }
 
 func (l *life) configure(ctx context.Context, c config) error {
@@ -64,6 +70,11 @@ func (l *life) configure(ctx context.Context, c config) error {
 	l.policy, err = urlpolicy.NewNavigation(hosts, c.AllowFile)
 	if err != nil {
 		return err
+	}
+	if c.Attach != "" {
+		if l.browser, err = devtools.Parse(c.Attach); err != nil {
+			return err
+		}
 	}
 	l.c, l.dirs, l.log = c, sdk.DirsOf(ctx), sdk.Logger(ctx)
 	return nil
@@ -94,8 +105,12 @@ func (l *life) stop(ctx context.Context) error {
 	return errors.Join(err, l.ids.Close())
 }
 
-// close ends the browser in order: it writes its profile.
+// close ends the browser in order: it writes its profile. One that was not started
+// here runs on.
 func (r *running) close(ctx context.Context) error {
+	if r.link != nil {
+		return r.detach(ctx)
+	}
 	ctx, cancel := context.WithTimeout(ctx, closing)
 	defer cancel()
 	heard, done := context.WithTimeout(ctx, goodbye)
@@ -117,6 +132,16 @@ type start struct {
 
 // errStopping: no browser is started any more.
 var errStopping = errors.New("the plugin is stopping")
+
+// alive says whether the browser can be used. A link is made again.
+func (r *running) alive() bool {
+	select {
+	case <-r.Done():
+		return false
+	default:
+		return r.link != nil || r.Connected()
+	}
+}
 
 // need gives the running browser, and starts one when there is none. One that has
 // gone is waited for: its profile is free after that.
@@ -142,10 +167,10 @@ func (l *life) need(ctx context.Context) (*running, error) {
 		if s.err != nil {
 			return nil, s.err
 		}
-		select {
-		case <-s.now.Done():
-		default:
-			return s.now, nil
+		if s.now.alive() {
+			if ok, err := s.now.online(ctx); ok || err != nil {
+				return s.now, err
+			}
 		}
 		select {
 		case <-s.now.ended:
@@ -157,13 +182,19 @@ func (l *life) need(ctx context.Context) (*running, error) {
 
 // begin starts a browser and watches it.
 func (l *life) begin(s *start) {
-	s.now, s.err = l.launch(l.ctx)
-	if s.err != nil {
+	begin, watch := l.launch, l.watch
+	if l.c.Attach != "" {
+		begin, watch = l.attach, l.keep
+	}
+	if s.now, s.err = begin(l.ctx); s.err == nil {
+		l.restart(s.now)
+	} else {
 		l.forget(s)
 	}
 	close(s.done)
 	if s.err == nil {
-		l.watch(s.now)
+		watch(s.now)
+		l.noteLoss(s.now)
 		l.forget(s)
 		close(s.now.ended)
 	}
@@ -174,6 +205,15 @@ func (l *life) forget(s *start) {
 	defer l.mu.Unlock()
 	if l.last == s {
 		l.last = nil
+	}
+}
+
+// options are those of every browser.
+func (l *life) options(headed bool) target.Options {
+	return target.Options{
+		IDs: l.ids, HoldDialogs: l.c.Dialogs == "hold", Headed: headed, Log: l.log,
+		Files: l.files(),
+		Event: func(typ string, data any) { sdk.Emit(l.events, typ, data) },
 	}
 }
 
@@ -205,11 +245,7 @@ func (l *life) launch(ctx context.Context) (*running, error) {
 	}
 	r, w := p.Pipe()
 	b := &running{
-		Browser: target.New(r, w, target.Options{
-			IDs: l.ids, HoldDialogs: l.c.Dialogs == "hold", Headed: !headless, Log: l.log,
-			Files: l.files(),
-			Event: func(typ string, data any) { sdk.Emit(l.events, typ, data) },
-		}),
+		Browser: target.New(r, w, l.options(!headless)),
 		process: p, headless: headless, ended: make(chan struct{}),
 	}
 	ctx, cancel := context.WithTimeout(ctx, firstTab)
@@ -256,8 +292,26 @@ func (l *life) watch(r *running) {
 	l.log.Info("the browser has ended", "how", r.process.Exit())
 }
 
-// tab finds a tab and starts the browser when none runs.
+// tab finds a tab whose page is looked at, and starts the browser when none runs.
 func (l *life) tab(ctx context.Context, id *int) (*target.Tab, error) {
+	return l.attached(ctx, id, false)
+}
+
+// act finds a tab for something that is done in it: one that sleeps is woken.
+func (l *life) act(ctx context.Context, id *int) (*target.Tab, error) {
+	return l.attached(ctx, id, true)
+}
+
+func (l *life) attached(ctx context.Context, id *int, wake bool) (*target.Tab, error) {
+	t, err := l.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.Attach(ctx, wake)
+}
+
+// find finds a tab that is dealt with as a whole.
+func (l *life) find(ctx context.Context, id *int) (*target.Tab, error) {
 	r, err := l.need(ctx)
 	if err != nil {
 		return nil, err

@@ -47,14 +47,14 @@ type arrived struct {
 }
 
 func navigation(p *sdk.Plugin, l *life) {
-	failures := sdk.Errors("not_found", "navigation_failed", "tab_crashed", "dialog_open", "timeout")
+	failures := sdk.Errors("not_found", "navigation_failed", "tab_crashed", "dialog_open", "timeout", codeDisconnected)
 	sdk.Handle(p, "browser.navigate", "Open an address in a tab and wait for the page.",
 		func(ctx context.Context, in navigate) (arrived, error) {
 			url, err := l.policy.Check(in.URI, urlpolicy.Typed)
 			if err != nil {
 				return arrived{}, coded(err)
 			}
-			t, err := l.tab(ctx, in.TabID)
+			t, err := l.act(ctx, in.TabID)
 			if err != nil {
 				return arrived{}, coded(err)
 			}
@@ -65,7 +65,7 @@ func navigation(p *sdk.Plugin, l *life) {
 		sdk.Example(`{"uri":"https://example.com"}`), sdk.Example(`{"uri":"localhost:3000","wait":"dom"}`))
 	sdk.Handle(p, "browser.reload", "Load the page again; this also brings a crashed tab back.",
 		func(ctx context.Context, in reload) (arrived, error) {
-			t, err := l.tab(ctx, in.TabID)
+			t, err := l.act(ctx, in.TabID)
 			if err != nil {
 				return arrived{}, coded(err)
 			}
@@ -75,7 +75,7 @@ func navigation(p *sdk.Plugin, l *life) {
 		}, long, failures, sdk.Since("0.1.0"))
 	sdk.Handle(p, "browser.stop", "Stop loading.",
 		func(ctx context.Context, in onTab) (arrived, error) {
-			t, err := l.tab(ctx, in.TabID)
+			t, err := l.act(ctx, in.TabID)
 			if err != nil {
 				return arrived{}, coded(err)
 			}
@@ -88,7 +88,7 @@ func navigation(p *sdk.Plugin, l *life) {
 	step := func(name, summary string, by int) {
 		sdk.Handle(p, name, summary,
 			func(ctx context.Context, in history) (arrived, error) {
-				t, err := l.tab(ctx, in.TabID)
+				t, err := l.act(ctx, in.TabID)
 				if err != nil {
 					return arrived{}, coded(err)
 				}
@@ -135,6 +135,9 @@ func (l *life) address(uri string) (string, error) {
 func (l *life) open(ctx context.Context, t *target.Tab, url string) error {
 	if url == "" || url == "about:blank" {
 		return nil
+	}
+	if err := t.Attach(ctx, true); err != nil {
+		return coded(err)
 	}
 	_, err := inTurn(ctx, t, func() (target.Navigation, error) {
 		return t.Navigate(ctx, url, "", target.Load, 15*time.Second)
@@ -185,7 +188,8 @@ func hostRules(c config) ([]string, error) {
 	if rules == nil {
 		return nil, nil
 	}
-	return []string{"--host-resolver-rules=" + strings.Join(rules, ",")}, nil
+	// A proxy would resolve names and connect in the browser's place.
+	return []string{"--host-resolver-rules=" + strings.Join(rules, ","), "--no-proxy-server"}, nil
 }
 
 // covers tells whether a pattern is for all that another one is for.

@@ -66,7 +66,7 @@ type inspect struct {
 	onTab
 	Kind     string `json:"kind" enum:"text,html,selection,metadata,markdown,links,forms,styles"`
 	Ref      string `json:"ref,omitempty" doc:"only this element"`
-	MaxBytes int    `json:"max_bytes" default:"1048576" clamp:"1,8388608"`
+	MaxBytes int    `json:"max_bytes" default:"1048576" clamp:"1,8388608" doc:"a text that is cut there ends in words that say so, a list in {\"truncated\":true}"`
 }
 
 type shot struct {
@@ -92,10 +92,10 @@ type answerDialog struct {
 }
 
 func pages(p *sdk.Plugin, l *life) {
-	common := sdk.Errors("not_found", "tab_crashed", "dialog_open", "timeout")
+	common := sdk.Errors("not_found", "tab_crashed", "dialog_open", "timeout", codeDisconnected)
 	sdk.Handle(p, "page.javascript", "Run JavaScript in the page; the result is the value's JSON.",
 		func(ctx context.Context, in script) (json.RawMessage, error) {
-			t, err := l.tab(ctx, in.TabID)
+			t, err := l.act(ctx, in.TabID)
 			if err != nil {
 				return nil, coded(err)
 			}
@@ -125,7 +125,7 @@ func pages(p *sdk.Plugin, l *life) {
 			if err != nil {
 				return nil, coded(err)
 			}
-			t, err := l.tab(ctx, in.TabID)
+			t, err := l.act(ctx, in.TabID)
 			if err != nil {
 				return nil, coded(err)
 			}
@@ -151,7 +151,7 @@ func pages(p *sdk.Plugin, l *life) {
 			if err != nil {
 				return nil, coded(err)
 			}
-			value, _, err := page.Inspect(ctx, t, page.Inspection{Kind: in.Kind, Ref: in.Ref, MaxBytes: in.MaxBytes})
+			value, err := page.Inspect(ctx, t, page.Inspection{Kind: in.Kind, Ref: in.Ref, MaxBytes: in.MaxBytes})
 			return value, coded(err)
 		}, quick, common, sdk.ReadOnly(), sdk.Since("0.1.0"), sdk.Example(`{"kind":"metadata"}`))
 	sdk.Handle(p, "page.screenshot", "Take a picture into a file.",
@@ -184,7 +184,7 @@ func pages(p *sdk.Plugin, l *life) {
 		}, quick, common, sdk.Idempotent(), sdk.Since("0.1.0"))
 	sdk.Handle(p, "page.native_diagnostics", "How the tab itself does: its last failed load, its last crash, whether it answers.",
 		func(ctx context.Context, in onTab) (target.Health, error) {
-			t, err := l.tab(ctx, in.TabID)
+			t, err := l.find(ctx, in.TabID)
 			if err != nil {
 				return target.Health{}, coded(err)
 			}

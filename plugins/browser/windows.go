@@ -51,16 +51,19 @@ func windows(p *sdk.Plugin, l *life) {
 			if err != nil {
 				return nil, err
 			}
+			r.Locate(ctx)
 			return r.Windows(), nil
-		}, quick, sdk.ReadOnly(), sdk.Since("0.1.0"))
+		}, quick, sdk.ReadOnly(), sdk.Errors(codeDisconnected), sdk.Since("0.1.0"))
 	sdk.Handle(p, "browser.tabs", "List the browser's tabs.",
 		func(ctx context.Context, _ none) ([]target.TabInfo, error) {
 			r, err := l.need(ctx)
 			if err != nil {
 				return nil, err
 			}
+			r.Titles(ctx)
+			r.Locate(ctx)
 			return r.Tabs(), nil
-		}, quick, sdk.ReadOnly(), sdk.Since("0.1.0"))
+		}, quick, sdk.ReadOnly(), sdk.Errors(codeDisconnected), sdk.Since("0.1.0"))
 	sdk.Handle(p, "browser.window.new", "Open a window with one tab.",
 		func(ctx context.Context, in newWindow) (windowMade, error) {
 			url, err := l.address(in.URI)
@@ -77,7 +80,7 @@ func windows(p *sdk.Plugin, l *life) {
 			}
 			made := windowMade{WindowID: t.Info().WindowID, TabID: t.ID}
 			return made, l.open(ctx, t, url)
-		}, long, sdk.Errors("navigation_rejected", "navigation_external", "navigation_failed"), sdk.Since("0.1.0"),
+		}, long, sdk.Errors(codeDisconnected, "navigation_rejected", "navigation_external", "navigation_failed"), sdk.Since("0.1.0"),
 		sdk.Example(`{"private":true}`))
 	sdk.Handle(p, "browser.window.close", "Close a window with its tabs.",
 		func(ctx context.Context, in onWindow) (bool, error) {
@@ -90,7 +93,7 @@ func windows(p *sdk.Plugin, l *life) {
 				id = *in.WindowID
 			}
 			return true, coded(r.CloseWindow(ctx, id))
-		}, quick, sdk.Errors("not_found"), sdk.Since("0.1.0"))
+		}, quick, sdk.Errors("not_found", codeDisconnected), sdk.Since("0.1.0"))
 	sdk.Handle(p, "browser.tab.new", "Open a tab; it becomes the current one.",
 		func(ctx context.Context, in newTab) (target.TabInfo, error) {
 			url, err := l.address(in.URI)
@@ -113,11 +116,11 @@ func windows(p *sdk.Plugin, l *life) {
 				return target.TabInfo{}, err
 			}
 			return t.Info(), nil
-		}, long, sdk.Errors("not_found", "navigation_rejected", "navigation_external", "navigation_failed"), sdk.Since("0.1.0"),
+		}, long, sdk.Errors("not_found", codeDisconnected, "navigation_rejected", "navigation_external", "navigation_failed"), sdk.Since("0.1.0"),
 		sdk.Example(`{"uri":"https://example.com"}`))
 	sdk.Handle(p, "browser.tab.select", "Make a tab the current one.",
 		func(ctx context.Context, in onTab) (target.TabInfo, error) {
-			t, err := l.tab(ctx, in.TabID)
+			t, err := l.find(ctx, in.TabID)
 			if err != nil {
 				return target.TabInfo{}, coded(err)
 			}
@@ -125,18 +128,18 @@ func windows(p *sdk.Plugin, l *life) {
 				return target.TabInfo{}, coded(err)
 			}
 			return t.Info(), nil
-		}, quick, sdk.Idempotent(), sdk.Errors("not_found"), sdk.Since("0.1.0"))
+		}, quick, sdk.Idempotent(), sdk.Errors("not_found", codeDisconnected), sdk.Since("0.1.0"))
 	sdk.Handle(p, "browser.tab.close", "Close a tab, whatever its page does.",
 		func(ctx context.Context, in onTab) (bool, error) {
-			t, err := l.tab(ctx, in.TabID)
+			t, err := l.find(ctx, in.TabID)
 			if err != nil {
 				return false, coded(err)
 			}
 			return true, coded(t.Browser().CloseTab(ctx, t))
-		}, quick, sdk.Errors("not_found"), sdk.Since("0.1.0"))
+		}, quick, sdk.Errors("not_found", codeDisconnected), sdk.Since("0.1.0"))
 	sdk.Handle(p, "browser.cdp", "Run a command of the Chrome DevTools Protocol in a tab.",
 		func(ctx context.Context, in rawCall) (json.RawMessage, error) {
-			t, err := l.tab(ctx, in.TabID)
+			t, err := l.act(ctx, in.TabID)
 			if err != nil {
 				return nil, coded(err)
 			}
@@ -146,6 +149,6 @@ func windows(p *sdk.Plugin, l *life) {
 				return nil, sdk.Errorf("invalid_params", "%s", refused.Error()).With(map[string]any{"cdp_code": refused.Code}).From(sdk.Caller)
 			}
 			return raw, coded(err)
-		}, long, sdk.Errors("not_found", "tab_crashed", "dialog_open"), sdk.Since("0.1.0"),
+		}, long, sdk.Errors("not_found", "tab_crashed", "dialog_open", "timeout", codeDisconnected), sdk.Since("0.1.0"),
 		sdk.Example(`{"method":"Page.getLayoutMetrics"}`))
 }

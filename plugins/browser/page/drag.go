@@ -10,7 +10,7 @@ import (
 const (
 	// dragSteps is over how many moves a drag goes.
 	dragSteps = 6
-	// dragStart bounds the wait for the browser to begin an HTML drag.
+	// dragStart is how long after the last move an HTML drag may be told of.
 	dragStart = 150 * time.Millisecond
 )
 
@@ -54,19 +54,10 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 		part := float64(i) / dragSteps
 		in.move(Point{from.X + (end.X-from.X)*part, from.Y + (end.Y-from.Y)*part}, 1, a.mods)
 	}
-	flushed, stop := context.WithTimeout(ctx, dragStart)
-	err = in.flush(flushed, a.t) // an HTML drag keeps the moves from being answered
-	stop()
-	if err != nil && ctx.Err() != nil {
+	event, err := begins(ctx, begun, func(ctx context.Context) error { return in.flush(ctx, a.t) })
+	if err != nil {
 		return nil, nil, err
 	}
-	var event jsonv2.Value
-	begin := time.NewTimer(dragStart)
-	select {
-	case event = <-begun:
-	case <-begin.C:
-	}
-	begin.Stop()
 	if event != nil {
 		err = a.drop(ctx, event, end)
 	} else {
@@ -88,6 +79,32 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 		return nil, f, nil
 	}
 	return &Outcome{Hit: hit}, nil, nil
+}
+
+// begins waits until the browser begins an HTML drag, which keeps the moves from
+// being answered, or has answered them all: then it gives nil, after a moment in
+// which the drag may still be told of.
+func begins(ctx context.Context, begun <-chan jsonv2.Value, flush func(context.Context) error) (jsonv2.Value, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answered := make(chan error, 1)
+	go func() { answered <- flush(ctx) }()
+	select {
+	case event := <-begun:
+		return event, nil
+	case err := <-answered:
+		if err != nil {
+			return nil, err
+		}
+	}
+	moment := time.NewTimer(dragStart)
+	defer moment.Stop()
+	select {
+	case event := <-begun:
+		return event, nil
+	case <-moment.C:
+		return nil, nil
+	}
 }
 
 // drop ends a drag that the browser has begun.

@@ -114,7 +114,7 @@ func (in *input) write(text string) {
 func (in *input) flush(ctx context.Context, t *target.Tab) error {
 	sent := in.sent
 	in.sent = nil
-	return t.Guarded(ctx, func(ctx context.Context) error {
+	err := t.Guarded(ctx, func(ctx context.Context) error {
 		for _, p := range sent {
 			if _, err := p.Wait(ctx); err != nil && !answeredLate(err) {
 				return err
@@ -122,6 +122,10 @@ func (in *input) flush(ctx context.Context, t *target.Tab) error {
 		}
 		return nil
 	})
+	if errors.Is(err, target.ErrTabClosed) {
+		return nil // as a page does that closes its window
+	}
+	return err
 }
 
 // answeredLate: the event was given to a document that its own effect replaced, or

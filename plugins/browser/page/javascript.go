@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -31,12 +32,19 @@ type ScriptError struct {
 func (e *ScriptError) Error() string { return e.Message }
 
 // run evaluates a script in the global scope, inside a function, so that each call
-// has a scope of its own and sees no name of ours. await on the top level makes a
-// script no plain one; which form it has is found out without running it.
+// has a scope of its own and sees no name of ours. await or return on the top
+// level makes a script no plain one; which form it has is found out without
+// running it: a static block of a class is where neither may stand.
+//
+// It is the page's world: what a page puts in the place of eval, Function,
+// Promise or JSON.stringify is what a script there gets.
 const run = `((source, plain) => {
 	const parses = (text) => { try { return !!new Function(text) } catch (e) { if (e instanceof SyntaxError) return false; throw e } }
 	const run = (text) => (0, eval)("(" + text + ")()")
-	if (!/\bawait\b/.test(source) || parses(source)) return (0, eval)(plain)
+	if (!/\bawait\b/.test(source) || parses(source)) {
+		const returns = /\breturn\b/.test(source) && parses(source) && !parses("class C { static {" + source + "\n} }")
+		return returns ? run("() => {" + source + "\n}") : (0, eval)(plain)
+	}
 	const expression = "async () => (" + source + "\n)"
 	return run(parses("(" + expression + ")") ? expression : "async () => {" + source + "\n}")
 })(%[1]s, %[2]s)`
@@ -74,7 +82,7 @@ func JavaScript(ctx context.Context, t *target.Tab, s Script) (jsonv2.Value, err
 		return nil, err
 	}
 	value, format := "(0, eval)("+string(plain)+")", fmt.Sprintf(show, maxValue)
-	if strings.Contains(s.Source, "await") {
+	if strings.Contains(s.Source, "await") || strings.Contains(s.Source, "return") {
 		value = fmt.Sprintf(run, source, plain)
 	}
 	expression := format + "(" + value + ")"
@@ -90,6 +98,9 @@ func JavaScript(ctx context.Context, t *target.Tab, s Script) (jsonv2.Value, err
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !json.Valid([]byte(text)) {
+		return nil, &ScriptError{Message: "the page's own JSON.stringify gave no JSON"}
 	}
 	return jsonv2.Value(text), nil
 }

@@ -134,12 +134,15 @@ func (s Shot) area(ctx context.Context, t *target.Tab) (*page.Viewport, []box, e
 		if !ans.OK {
 			return nil, nil, &FailedTarget{Code: ans.Error, Reason: ans.Reason}
 		}
+		if ans.Width <= 0 || ans.Height <= 0 {
+			return nil, nil, &ScreenshotError{"the element is not shown: it has no size"}
+		}
 		corner, err := outside(ctx, at.frame, ans.Point)
 		if err != nil {
 			return nil, nil, err
 		}
 		return &page.Viewport{
-			X: corner.X + view.PageX, Y: corner.Y + view.PageY, Width: max(1, ans.Width), Height: max(1, ans.Height), Scale: 1,
+			X: corner.X + view.PageX, Y: corner.Y + view.PageY, Width: min(max(1, ans.Width), maxSide), Height: min(max(1, ans.Height), maxSide), Scale: 1,
 		}, boxes, nil
 	case s.FullPage:
 		c := metrics.CSSContentSize
@@ -279,7 +282,7 @@ func webpSize(d []byte) (width, height int) {
 func replace(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".vant-*")
 	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", path, err)
+		return unwritten(path, err)
 	}
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Chmod(0o644), f.Close())
@@ -287,7 +290,21 @@ func replace(path string, data []byte) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", path, errors.Join(err, os.Remove(f.Name())))
+		return errors.Join(unwritten(path, err), os.Remove(f.Name()))
 	}
 	return nil
+}
+
+// unwritten says why a file cannot be written, without the name of another that
+// was to take its place.
+func unwritten(path string, err error) error {
+	var file *os.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &file):
+		err = file.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return fmt.Errorf("%s cannot be written: %w", path, err)
 }

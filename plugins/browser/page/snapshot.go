@@ -18,8 +18,9 @@ import (
 const (
 	// maxFrames bounds the frames that one snapshot looks into.
 	maxFrames = 100
-	// maxClosed bounds how deep closed shadow roots are looked for in each other.
-	maxClosed = 8
+	// maxClosed bounds how often a frame is read again for the closed shadow roots
+	// that were found in it, and someClosed is how many our code offers at once.
+	maxClosed, someClosed = 8, 64
 )
 
 // SnapshotOptions say what a snapshot shows.
@@ -219,38 +220,33 @@ func (v *view) ask(ctx context.Context, world string, generation int64, arg map[
 }
 
 // open makes the closed shadow roots of the frame known to our code in it. It says
-// whether there is something new to see.
+// whether there may be more to see.
 func (v *view) open(ctx context.Context, world string) bool {
 	opened := make([]bool, len(v.header.Closed))
 	var work sync.WaitGroup
 	for i, n := range v.header.Closed {
-		work.Go(func() { opened[i] = openRoots(ctx, v.frame, world, n) == nil })
+		work.Go(func() { opened[i] = openRoot(ctx, v.frame, world, n) == nil })
 	}
 	work.Wait()
-	return slices.Contains(opened, true)
+	return slices.Contains(opened, true) || len(opened) >= someClosed
 }
 
-var errNoRoot = errors.New("it has no closed shadow root")
-
-func openRoots(ctx context.Context, f *target.Frame, world string, n int) error {
+func openRoot(ctx context.Context, f *target.Frame, world string, n int) error {
 	host, err := f.Handle(ctx, world, "closedHost", n)
 	if err != nil {
 		return err
 	}
 	defer host.Release()
-	roots, err := host.ClosedRoots(ctx)
+	id, err := host.ClosedRoot(ctx)
 	if err != nil {
 		return err
 	}
-	for _, id := range roots {
-		root, err := f.Resolve(ctx, world, id)
-		if err != nil {
-			return err
-		}
-		defer root.Release()
-		return host.Give(ctx, "openRoot", root) // an element has one
+	root, err := f.Resolve(ctx, world, id)
+	if err != nil {
+		return err
 	}
-	return errNoRoot
+	defer root.Release()
+	return host.Give(ctx, "openRoot", root)
 }
 
 // composer puts the frames' views together.

@@ -13,6 +13,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/chromedp/cdproto/cdp"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
@@ -32,6 +33,9 @@ var (
 	ErrTabCrashed = errors.New("the tab has crashed: reload it")
 	// ErrBrowserLost: the browser has ended, with all its tabs.
 	ErrBrowserLost = errors.New("the browser has ended, its tabs are lost")
+	// ErrDisconnected: the browser runs, but the connection to it has ended. What
+	// the call has done is not known.
+	ErrDisconnected = errors.New("the connection to the browser was lost")
 	// ErrDialogOpen: a dialog keeps the page from running.
 	ErrDialogOpen = errors.New("a dialog is open: answer it with page.dialog")
 	// ErrNavigated: the document that the call was for is gone.
@@ -51,6 +55,9 @@ type Options struct {
 	Files func(url string) bool
 	// Headed: people see the windows, and may move tabs between them.
 	Headed bool
+	// Lazy: the browser and its tabs are a person's. A tab is attached to when
+	// a call needs its page, and the connection may be made again.
+	Lazy bool
 	// Event publishes an event. It is called on the reading goroutine and must not
 	// block.
 	Event func(typ string, data any)
@@ -59,10 +66,11 @@ type Options struct {
 
 // Browser is a running Chromium. All methods may be called concurrently.
 type Browser struct {
-	conn *transport.Conn
+	conn atomic.Pointer[transport.Conn] // another one after Reconnect
 	o    Options
 
 	creating chan struct{} // a place for the one that makes a tab
+	done     chan struct{} // closed when the browser has gone
 
 	mu       sync.Mutex // guards all that follows, and the fields of windows, tabs and frames; never held over a command
 	windows  []*Window
@@ -71,7 +79,11 @@ type Browser struct {
 	current  *Window
 	expected *expectation
 	refs     map[int64]*issue
-	changed  chan struct{} // closed and replaced when windows or tabs change
+	home     cdp.BrowserContextID          // the profile's own, "" when the browser does not tell
+	made     map[cdp.BrowserContextID]bool // contexts of our windows
+	quiet    bool                          // windows and tabs are not announced yet
+	left     []TabInfo                     // tabs that were there when the browser was lost
+	changed  chan struct{}                 // closed and replaced when windows or tabs change
 }
 
 // expectation says where the tab belongs that is being made.
@@ -84,7 +96,8 @@ type expectation struct {
 type Window struct {
 	ID      int
 	Private bool
-	context cdp.BrowserContextID
+	native  int64                // the browser's number for it, 0 while it is not known
+	context cdp.BrowserContextID // "" for the profile's own
 	tabs    []*Tab
 	current *Tab
 }
@@ -98,37 +111,71 @@ func New(r io.ReadCloser, w io.WriteCloser, o Options) *Browser {
 	b := &Browser{
 		o:        o,
 		creating: make(chan struct{}, 1),
+		done:     make(chan struct{}),
 		tabs:     make(map[int]*Tab),
 		byTarget: make(map[cdptarget.ID]*Tab),
 		refs:     make(map[int64]*issue),
+		made:     make(map[cdp.BrowserContextID]bool),
+		quiet:    o.Lazy,
 		changed:  make(chan struct{}),
 	}
-	ready := make(chan struct{})
-	b.conn = transport.New(r, w, func(method string, params []byte) {
-		<-ready // conn is set
-		b.rootEvent(method, params)
-	})
-	close(ready)
-	root := b.conn.Root()
-	root.Start("Target.setDiscoverTargets", jsonv2.Value(`{"discover":true,"filter":[{"type":"page"}]}`))
-	root.Start("Target.setAutoAttach", jsonv2.Value(
-		`{"autoAttach":true,"waitForDebuggerOnStart":true,"flatten":true,"filter":[{"type":"page"}]}`))
-	root.Start("Browser.setDownloadBehavior", jsonv2.Value(`{"behavior":"default","eventsEnabled":true}`))
-	go func() {
-		<-b.conn.Done()
-		b.lost()
-	}()
+	b.connect(r, w)
+	if !o.Lazy {
+		go func() {
+			<-b.conn.Load().Done()
+			b.lost()
+		}()
+	}
 	return b
 }
 
+// connect asks the browser at the other end for its tabs.
+func (b *Browser) connect(r io.ReadCloser, w io.WriteCloser) {
+	ready := make(chan struct{})
+	conn := transport.New(r, w, func(method string, params []byte) {
+		<-ready // conn is set
+		b.rootEvent(method, params)
+	})
+	b.conn.Store(conn)
+	close(ready)
+	root := conn.Root()
+	root.StartThen("Target.getBrowserContexts", nil, b.readHome)
+	root.Start("Target.setDiscoverTargets", jsonv2.Value(`{"discover":true,"filter":[{"type":"page"}]}`))
+	if !b.o.Lazy {
+		root.Start("Target.setAutoAttach", jsonv2.Value(
+			`{"autoAttach":true,"waitForDebuggerOnStart":true,"flatten":true,"filter":[{"type":"page"}]}`))
+	}
+	root.Start("Browser.setDownloadBehavior", jsonv2.Value(`{"behavior":"default","eventsEnabled":true}`))
+}
+
+// readHome takes note of the profile's own context.
+func (b *Browser) readHome(result []byte) {
+	home := decode[struct {
+		Default string `json:"defaultBrowserContextId"`
+	}](result).Default
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.home = cdp.BrowserContextID(home)
+}
+
 // Root is the browser's own session.
-func (b *Browser) Root() *transport.Session { return b.conn.Root() }
+func (b *Browser) Root() *transport.Session { return b.conn.Load().Root() }
 
 // Done is closed when the browser has gone.
-func (b *Browser) Done() <-chan struct{} { return b.conn.Done() }
+func (b *Browser) Done() <-chan struct{} { return b.done }
+
+// Connected says whether there is a connection to the browser.
+func (b *Browser) Connected() bool {
+	select {
+	case <-b.conn.Load().Done():
+		return false
+	default:
+		return true
+	}
+}
 
 // Close lets go of the browser without ending it.
-func (b *Browser) Close() { b.conn.Close() }
+func (b *Browser) Close() { b.conn.Load().Close() }
 
 // WindowInfo and TabInfo are what is shown of a window and a tab.
 type WindowInfo struct {
@@ -204,6 +251,7 @@ func (b *Browser) WaitTab(ctx context.Context) error {
 
 // wait waits until ok, which is asked with mu held, after each change.
 func (b *Browser) wait(ctx context.Context, ok func() bool) error {
+	conn := b.conn.Load()
 	for {
 		b.mu.Lock()
 		good, changed := ok(), b.changed
@@ -213,8 +261,8 @@ func (b *Browser) wait(ctx context.Context, ok func() bool) error {
 		}
 		select {
 		case <-changed:
-		case <-b.conn.Done():
-			return ErrBrowserLost
+		case <-conn.Done():
+			return b.gone(transport.ErrClosed)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -270,12 +318,16 @@ func (b *Browser) NewTab(ctx context.Context, windowID int) (*Tab, error) {
 func (b *Browser) NewWindow(ctx context.Context, private bool) (*Tab, error) {
 	var own cdp.BrowserContextID
 	if private {
-		dispose := true
+		// A person's browser outlives a connection, and so do our windows in it.
+		dispose := !b.o.Lazy
 		made, err := cdp.Call(ctx, b.Root(), cdptarget.CreateBrowserContext, cdptarget.CreateBrowserContextParams{DisposeOnDetach: &dispose})
 		if err != nil {
 			return nil, b.gone(err)
 		}
 		own = made.BrowserContextID
+		b.mu.Lock()
+		b.made[own] = true
+		b.mu.Unlock()
 	}
 	return b.create(ctx, func() (*expectation, error) { return &expectation{context: own}, nil }, true)
 }
@@ -296,7 +348,7 @@ func (b *Browser) create(ctx context.Context, place func() (*expectation, error)
 		b.expected = e
 	}
 	var beside *Tab // brings the browser's own window to the front for the new tab
-	if e != nil && e.window != nil {
+	if e != nil && e.window != nil && b.windowsOf(e.context) > 1 {
 		beside = e.window.current
 	}
 	b.mu.Unlock()
@@ -312,26 +364,32 @@ func (b *Browser) create(ctx context.Context, place func() (*expectation, error)
 	}
 	made, err := cdp.Call(ctx, b.Root(), cdptarget.CreateTarget, p)
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.expected = nil
-	if err != nil {
-		return nil, b.gone(err)
-	}
-	// Its attachment was announced before the answer came.
+	// It was announced before the answer came.
 	t := b.byTarget[made.TargetID]
-	if t == nil {
+	if t != nil {
+		b.choose(t)
+	}
+	b.mu.Unlock()
+	switch {
+	case err != nil:
+		return nil, b.gone(err)
+	case t == nil:
 		return nil, ErrTabClosed
 	}
-	b.choose(t)
+	b.locate(ctx, []*Tab{t})
 	return t, nil
 }
 
 // gone gives a failure of the connection its name.
 func (b *Browser) gone(err error) error {
-	if errors.Is(err, transport.ErrClosed) {
-		return ErrBrowserLost
+	if !errors.Is(err, transport.ErrClosed) {
+		return err
 	}
-	return err
+	if b.o.Lazy {
+		return ErrDisconnected
+	}
+	return ErrBrowserLost
 }
 
 func (b *Browser) window(id int) *Window {
@@ -358,14 +416,16 @@ func (b *Browser) CloseWindow(ctx context.Context, id int) error {
 		w = b.window(id)
 	}
 	var tabs []*Tab
+	whole := false // the window is all that there is of its context
 	if w != nil {
 		tabs = slices.Clone(w.tabs)
+		whole = b.made[w.context] && b.windowsOf(w.context) == 1
 	}
 	b.mu.Unlock()
 	if w == nil {
 		return ErrNoWindow
 	}
-	if w.context != "" {
+	if whole {
 		_, err := cdp.Call(ctx, b.Root(), cdptarget.DisposeBrowserContext, cdptarget.DisposeBrowserContextParams{BrowserContextID: w.context})
 		if err != nil {
 			return b.gone(err)
@@ -384,19 +444,16 @@ func (b *Browser) add(t *Tab, info *targetInfo) {
 	if opener != nil {
 		t.opener = opener.ID
 	}
-	own := cdp.BrowserContextID(info.BrowserContextID)
-	w := b.windowFor(own)
-	switch e := b.expected; {
-	case opener != nil:
-		w = opener.window
-	case e != nil && (e.context == own || e.context == "" && (w == nil || !w.Private)):
+	own := b.contextOf(info)
+	var w *Window
+	if e := b.expected; opener == nil && e != nil && e.context == own {
 		b.expected = nil
-		if w = e.window; w == nil {
-			w = b.addWindow(e.context)
-		}
+		w = e.window
+	} else {
+		w = b.guess(opener, own)
 	}
 	if w == nil {
-		w = b.addWindow("")
+		w = b.addWindow(own)
 	}
 	t.window = w
 	w.tabs = append(w.tabs, t)
@@ -404,23 +461,47 @@ func (b *Browser) add(t *Tab, info *targetInfo) {
 		w.current = t
 	}
 	b.tabs[t.ID], b.byTarget[t.target] = t, t
-	b.publish("tab.created", map[string]any{"tab_id": t.ID, "window_id": w.ID, "uri": t.uri()})
 	b.notify()
+	if !b.quiet {
+		b.announce(t)
+	}
 }
 
-// windowFor is the private window of a browser context, or else the current
-// window or the last that is not private, nil when there is none; mu is held.
-func (b *Browser) windowFor(context cdp.BrowserContextID) *Window {
-	var best *Window
-	for _, w := range b.windows {
-		if w.Private && w.context == context {
+// guess says in which window a tab is that was not asked for: beside the one that
+// opened it, or where a person would have made it; nil: in a new one. mu is held.
+func (b *Browser) guess(opener *Tab, own cdp.BrowserContextID) *Window {
+	if opener != nil && opener.window.context == own {
+		return opener.window
+	}
+	if b.current != nil && b.current.context == own {
+		return b.current
+	}
+	for _, w := range slices.Backward(b.windows) {
+		if w.context == own {
 			return w
 		}
-		if !w.Private && (best == nil || best != b.current) {
-			best = w
+	}
+	return nil
+}
+
+// contextOf is a target's context, "" for the profile's own; mu is held.
+func (b *Browser) contextOf(info *targetInfo) cdp.BrowserContextID {
+	id := cdp.BrowserContextID(info.BrowserContextID)
+	if !b.made[id] && (b.home == "" || id == b.home) {
+		return ""
+	}
+	return id
+}
+
+// windowsOf counts the windows of a context; mu is held.
+func (b *Browser) windowsOf(context cdp.BrowserContextID) int {
+	n := 0
+	for _, w := range b.windows {
+		if w.context == context {
+			n++
 		}
 	}
-	return best
+	return n
 }
 
 func (b *Browser) addWindow(context cdp.BrowserContextID) *Window {
@@ -429,8 +510,14 @@ func (b *Browser) addWindow(context cdp.BrowserContextID) *Window {
 	if b.current == nil {
 		b.current = w
 	}
-	b.publish("window.created", map[string]any{"window_id": w.ID, "private": w.Private})
+	if !b.quiet {
+		b.publish("window.created", map[string]any{"window_id": w.ID, "private": w.Private})
+	}
 	return w
+}
+
+func (b *Browser) announce(t *Tab) {
+	b.publish("tab.created", map[string]any{"tab_id": t.ID, "window_id": t.window.ID, "uri": t.uri()})
 }
 
 // remove takes a tab out of the model; mu is held.
@@ -441,7 +528,16 @@ func (b *Browser) remove(t *Tab) {
 	delete(b.tabs, t.ID)
 	delete(b.byTarget, t.target)
 	b.dropRefs(t)
-	w := t.window
+	if !b.quiet {
+		b.publish("tab.closed", map[string]any{"tab_id": t.ID, "window_id": t.window.ID, "uri": t.uri()})
+	}
+	b.unlink(t, t.window)
+	b.notify()
+}
+
+// unlink takes a tab out of a window, which closes when it was the last; mu is
+// held.
+func (b *Browser) unlink(t *Tab, w *Window) {
 	i := slices.Index(w.tabs, t)
 	w.tabs = slices.Delete(w.tabs, i, i+1)
 	if w.current == t {
@@ -450,21 +546,23 @@ func (b *Browser) remove(t *Tab) {
 			w.current = w.tabs[min(i, len(w.tabs)-1)]
 		}
 	}
-	b.publish("tab.closed", map[string]any{"tab_id": t.ID, "window_id": w.ID, "uri": t.uri()})
-	if len(w.tabs) == 0 {
-		b.windows = slices.DeleteFunc(b.windows, func(other *Window) bool { return other == w })
-		if b.current == w {
-			b.current = nil
-			if len(b.windows) > 0 {
-				b.current = b.windows[len(b.windows)-1]
-			}
-		}
-		b.publish("window.closed", map[string]any{"window_id": w.ID})
-		if w.context != "" {
-			b.Root().Start("Target.disposeBrowserContext", cdptarget.DisposeBrowserContextParams{BrowserContextID: w.context})
+	if len(w.tabs) > 0 {
+		return
+	}
+	b.windows = slices.DeleteFunc(b.windows, func(other *Window) bool { return other == w })
+	if b.current == w {
+		b.current = nil
+		if len(b.windows) > 0 {
+			b.current = b.windows[len(b.windows)-1]
 		}
 	}
-	b.notify()
+	if !b.quiet {
+		b.publish("window.closed", map[string]any{"window_id": w.ID})
+	}
+	if b.made[w.context] && b.windowsOf(w.context) == 0 {
+		delete(b.made, w.context)
+		b.Root().Start("Target.disposeBrowserContext", cdptarget.DisposeBrowserContextParams{BrowserContextID: w.context})
+	}
 }
 
 func (b *Browser) publish(typ string, data any) {
@@ -477,10 +575,23 @@ func (b *Browser) publish(typ string, data any) {
 func (b *Browser) lost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	for _, w := range b.windows {
+		for _, t := range w.tabs {
+			b.left = append(b.left, t.info())
+		}
+	}
 	for _, w := range slices.Clone(b.windows) {
 		for _, t := range slices.Clone(w.tabs) {
 			t.end(ErrBrowserLost)
 			b.remove(t)
 		}
 	}
+	close(b.done)
+}
+
+// Left are the tabs that were there when the browser was lost.
+func (b *Browser) Left() []TabInfo {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left
 }

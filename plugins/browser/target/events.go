@@ -20,12 +20,16 @@ type (
 		URL              string `json:"url"`
 		OpenerID         string `json:"openerId"`
 		BrowserContextID string `json:"browserContextId"`
+		Subtype          string `json:"subtype"`
 		ParentFrameID    string `json:"parentFrameId"`
 	}
 	attached struct {
 		SessionID string     `json:"sessionId"`
 		Info      targetInfo `json:"targetInfo"`
 		Waiting   bool       `json:"waitingForDebugger"`
+	}
+	announced struct {
+		Info targetInfo `json:"targetInfo"`
 	}
 	detached struct {
 		SessionID string `json:"sessionId"`
@@ -72,22 +76,44 @@ func (b *Browser) rootEvent(method string, params []byte) {
 		} else {
 			t.attach(a)
 		}
+	case "Target.targetCreated":
+		if b.o.Lazy {
+			b.discovered(decode[announced](params).Info)
+		}
+	case "Target.targetDestroyed":
+		if b.o.Lazy {
+			id := decode[struct {
+				TargetID string `json:"targetId"`
+			}](params).TargetID
+			b.mu.Lock()
+			if t := b.byTarget[cdptarget.ID(id)]; t != nil {
+				t.end(ErrTabClosed)
+				b.remove(t)
+			}
+			b.mu.Unlock()
+		}
 	case "Target.detachedFromTarget":
 		d := decode[detached](params)
 		b.mu.Lock()
 		for _, t := range b.tabs {
-			if t.session.ID() == d.SessionID {
-				t.end(ErrTabClosed)
-				b.remove(t)
+			if t.session == nil || t.session.ID() != d.SessionID {
+				continue
+			}
+			if b.o.Lazy {
+				t.drop() // the tab's end is told apart
 				break
 			}
+			t.end(ErrTabClosed)
+			b.remove(t)
+			break
 		}
 		b.mu.Unlock()
-		b.conn.Detach(d.SessionID, ErrTabClosed)
+		b.conn.Load().Detach(d.SessionID, ErrTabClosed)
 	case "Target.targetInfoChanged":
-		info := decode[struct {
-			Info targetInfo `json:"targetInfo"`
-		}](params).Info
+		info := decode[announced](params).Info
+		if b.o.Lazy {
+			b.discovered(info)
+		}
 		b.mu.Lock()
 		if t := b.byTarget[cdptarget.ID(info.TargetID)]; t != nil {
 			t.title = info.Title // its URL may be one that is still loading
@@ -122,7 +148,7 @@ func (b *Browser) rootEvent(method string, params []byte) {
 
 // release lets a target go that nobody watches.
 func (b *Browser) release(a attached) {
-	s := b.conn.Attach(a.SessionID, nil)
+	s := b.conn.Load().Attach(a.SessionID, nil)
 	if a.Waiting {
 		s.Start("Runtime.runIfWaitingForDebugger", nil)
 	}
@@ -156,7 +182,7 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 			}
 		}
 		delete(t.children, id)
-		b.conn.Detach(id, ErrFrameGone)
+		b.conn.Load().Detach(id, ErrFrameGone)
 	case "Page.frameAttached":
 		e := decode[frameEvent](params)
 		f := t.frames[cdp.FrameID(e.FrameID)]
@@ -183,13 +209,13 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		}
 	case "Page.frameRequestedNavigation":
 		e := decode[frameEvent](params)
-		if e.FrameID == string(t.target) && e.Placement == "currentTab" {
+		if e.FrameID == string(t.main.ID) && e.Placement == "currentTab" {
 			t.requested++
 			t.notify()
 		}
 	case "Page.frameStartedNavigating":
 		e := decode[frameEvent](params)
-		if e.FrameID == string(t.target) && e.Kind != "sameDocument" && e.Kind != "historySameDocument" {
+		if e.FrameID == string(t.main.ID) && e.Kind != "sameDocument" && e.Kind != "historySameDocument" {
 			t.starting, t.startingURL, t.started = e.LoaderID, e.URL, false
 			if t.begun = append(t.begun, begun{loader: e.LoaderID}); len(t.begun) > maxBegun {
 				t.begun = t.begun[1:]
@@ -317,7 +343,7 @@ func (t *Tab) request(s *sessionOf, method string, params []byte) {
 		return // most are not, and are not decoded
 	}
 	e := decode[requestEvent](params)
-	if e.Type != "Document" || (e.FrameID != "" && e.FrameID != string(t.target)) || s.Session != t.session {
+	if e.Type != "Document" || (e.FrameID != "" && e.FrameID != string(t.main.ID)) || s.Session != t.session {
 		return
 	}
 	b := t.browser

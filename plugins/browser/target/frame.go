@@ -108,7 +108,7 @@ func (t *Tab) frameNavigated(s *sessionOf, info frameInfo) {
 
 // setLoading follows the spinner of the main frame; mu is held.
 func (t *Tab) setLoading(frame string, on bool) {
-	if frame != string(t.target) || t.loading == on {
+	if frame != string(t.main.ID) || t.loading == on {
 		return
 	}
 	if t.loading = on; !on {
@@ -124,7 +124,7 @@ func (t *Tab) setLoading(frame string, on bool) {
 
 // lifecycle follows how far the main frame's document has come; mu is held.
 func (t *Tab) lifecycle(e frameEvent) {
-	if e.FrameID != string(t.target) {
+	if e.FrameID != string(t.main.ID) {
 		return
 	}
 	switch e.Name {
@@ -251,6 +251,7 @@ type Exception struct {
 	Line      int    `json:"lineNumber"`
 	Column    int    `json:"columnNumber"`
 	Exception struct {
+		Type        string       `json:"type"`
 		Description string       `json:"description"`
 		Value       jsonv2.Value `json:"value"`
 	} `json:"exception"`
@@ -263,6 +264,9 @@ func (e *Exception) Error() string {
 	}
 	if len(e.Exception.Value) > 0 {
 		return e.Text + " " + string(e.Exception.Value)
+	}
+	if e.Exception.Type == "undefined" {
+		return e.Text + " undefined"
 	}
 	return e.Text
 }
@@ -386,8 +390,13 @@ func (f *Frame) Evaluate(ctx context.Context, expression string, limit time.Dura
 		Expression: expression, ByValue: true, Await: true, AllowEval: true, Gesture: true, World: world,
 		Timeout: float64(limit.Milliseconds()),
 	}
+	began := time.Now()
 	raw, err := s.Start("Runtime.evaluate", params).Wait(ctx)
 	if err != nil {
+		var refused *transport.Error
+		if errors.As(err, &refused) && time.Since(began) >= limit {
+			return "", context.DeadlineExceeded // it was stopped, and the browser has several words for that
+		}
 		if errors.Is(err, context.DeadlineExceeded) {
 			go unblock(s)
 		}
@@ -398,7 +407,7 @@ func (f *Frame) Evaluate(ctx context.Context, expression string, limit time.Dura
 		return "", err
 	}
 	if e.Exception != nil {
-		if e.Exception.Text == "Execution was terminated" || e.Exception.Exception.Description == "" && len(e.Exception.Exception.Value) == 0 && e.Exception.Text == "Uncaught" {
+		if e.Exception.Text == "Execution was terminated" || e.Exception.Exception.Type == "" && e.Exception.Text == "Uncaught" {
 			return "", context.DeadlineExceeded
 		}
 		return "", e.Exception

@@ -112,8 +112,9 @@ func (h *Handle) Give(ctx context.Context, name string, with any) error {
 	return nil
 }
 
-// ClosedRoots are the closed shadow roots that the node hosts.
-func (h *Handle) ClosedRoots(ctx context.Context) ([]cdp.BackendNodeID, error) {
+// ClosedRoot is the closed shadow root that the node hosts; without one it is
+// ErrNoNode.
+func (h *Handle) ClosedRoot(ctx context.Context) (cdp.BackendNodeID, error) {
 	ctx, end := h.frame.tab.guard(ctx)
 	defer end()
 	var r struct {
@@ -126,15 +127,14 @@ func (h *Handle) ClosedRoots(ctx context.Context) ([]cdp.BackendNodeID, error) {
 	}
 	err := h.session.Call(ctx, "DOM.describeNode", map[string]any{"objectId": h.id, "depth": 0, "pierce": false}, &r)
 	if err != nil {
-		return nil, navigatedAway(h.frame.tab.gone(err))
+		return 0, navigatedAway(h.frame.tab.gone(err))
 	}
-	var list []cdp.BackendNodeID
 	for _, root := range r.Node.ShadowRoots {
 		if root.Type == "closed" {
-			list = append(list, root.BackendNodeID)
+			return root.BackendNodeID, nil
 		}
 	}
-	return list, nil
+	return 0, ErrNoNode
 }
 
 // SetFiles gives files to the node, which must be an input of type file.

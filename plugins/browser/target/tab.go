@@ -24,7 +24,13 @@ type Tab struct {
 	done    chan struct{} // closed when the tab has gone
 
 	// Guarded by the browser's mu.
-	session       *transport.Session
+	session       *transport.Session // it may have ended, when the tab is attached to on demand
+	tree          *transport.Pending // answer that tells its frames, when they were there before it
+	followed      *transport.Pending // answer to the last that follow has asked
+	joining       *joining           // the attachment on demand, nil when nobody has asked
+	seen          *transport.Conn    // connection that has told of the tab last
+	drops         int                // sessions that were lost
+	learning      int                // frames of other processes whose own frames are asked for
 	window        *Window
 	opener        int
 	title, url    string
@@ -132,28 +138,33 @@ func (t *Tab) gone(err error) error {
 // nothing of the page's first document is missed; mu is held.
 func (t *Tab) attach(a attached) {
 	own := &sessionOf{}
-	own.Session = t.browser.conn.Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
+	own.Session = t.browser.conn.Load().Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
 	t.session = own.Session
 	t.main.move(own.Session)
 	t.notify()
-	t.follow(own.Session)
 	s := own.Session
+	if t.browser.o.Lazy && !a.Waiting {
+		t.learn(own)
+	} else {
+		t.follow(s)
+	}
 	s.Start("Emulation.setFocusEmulationEnabled", jsonv2.Value(`{"enabled":true}`))
 	s.Start("Page.setInterceptFileChooserDialog", jsonv2.Value(`{"enabled":true}`))
 	s.Start("Runtime.runIfWaitingForDebugger", nil)
 }
 
-// follow turns on what the model learns from, for a page or a frame.
-func (t *Tab) follow(s *transport.Session) {
+// follow turns on what the model learns from, for a page or a frame. When the
+// answer has come, what there is was told.
+func (t *Tab) follow(s *transport.Session) *transport.Pending {
 	s.Start("Page.enable", nil)
 	s.Start("Page.setLifecycleEventsEnabled", jsonv2.Value(`{"enabled":true}`))
 	s.Start("Runtime.enable", nil)
 	s.Start("Log.enable", nil)
 	s.Start("Network.enable", jsonv2.Value(`{"maxTotalBufferSize":0,"maxResourceBufferSize":0,"maxPostDataSize":0}`))
-	s.Start("Target.setAutoAttach", jsonv2.Value(`{"autoAttach":true,"waitForDebuggerOnStart":true,"flatten":true}`))
 	if t.browser.o.Files != nil {
 		s.Start("Fetch.enable", jsonv2.Value(`{"patterns":[{"urlPattern":"file://*"}]}`))
 	}
+	return s.Start("Target.setAutoAttach", jsonv2.Value(`{"autoAttach":true,"waitForDebuggerOnStart":true,"flatten":true}`))
 }
 
 // attachChild takes in a frame of another process, or a worker; mu is held.
@@ -165,13 +176,17 @@ func (t *Tab) attachChild(parent *sessionOf, a attached) {
 		if f == nil {
 			f = t.addFrame(a.Info.TargetID, a.Info.ParentFrameID)
 		}
-		own.Session = t.browser.conn.Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
+		own.Session = t.browser.conn.Load().Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
 		t.children[a.SessionID] = true
 		f.move(own.Session)
-		t.follow(own.Session)
+		if a.Waiting {
+			t.follow(own.Session)
+		} else {
+			t.learn(own)
+		}
 		own.Start("Page.setInterceptFileChooserDialog", jsonv2.Value(`{"enabled":true}`))
 	case "worker", "shared_worker", "service_worker":
-		own.Session = t.browser.conn.Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
+		own.Session = t.browser.conn.Load().Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
 		t.children[a.SessionID] = true
 		own.Start("Runtime.enable", nil)
 		own.Start("Log.enable", nil)
@@ -190,7 +205,7 @@ func (t *Tab) frameCrashed(s *sessionOf) {
 			f.move(nil)
 		}
 	}
-	t.browser.conn.Interrupt(s.Session, ErrFrameGone)
+	t.browser.conn.Load().Interrupt(s.Session, ErrFrameGone)
 	t.notify()
 }
 
@@ -220,7 +235,7 @@ func (t *Tab) crash(status string) {
 	}
 	t.browser.publish("page.web_process_terminated", map[string]any{"tab_id": t.ID, "reason": reason})
 	if t.session != nil {
-		t.browser.conn.Interrupt(t.session, ErrTabCrashed)
+		t.browser.conn.Load().Interrupt(t.session, ErrTabCrashed)
 	}
 }
 
@@ -232,7 +247,7 @@ func (t *Tab) end(why error) {
 	t.why = why
 	close(t.done)
 	for id := range t.children {
-		t.browser.conn.Detach(id, why)
+		t.browser.conn.Load().Detach(id, why)
 	}
 	t.notify()
 }
@@ -253,13 +268,18 @@ func (t *Tab) waitFor(ctx context.Context, p *transport.Pending, ok func() bool)
 		answered = p.Done()
 	}
 	b := t.browser
+	b.mu.Lock()
+	drops := t.drops
+	b.mu.Unlock()
 	for {
 		b.mu.Lock()
-		good, changed, why, crashed := ok(), t.changed, t.why, t.crashed
+		good, changed, why, crashed, dropped := ok(), t.changed, t.why, t.crashed, t.drops > drops
 		b.mu.Unlock()
 		switch {
 		case why != nil:
 			return why
+		case dropped:
+			return ErrDisconnected
 		case good:
 			return nil
 		case crashed:
@@ -355,11 +375,14 @@ const answerBound = time.Second
 
 // Health asks the page whether it answers.
 func (t *Tab) Health(ctx context.Context) Health {
+	err := t.Attach(ctx, false)
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
-	err := t.Guarded(ctx, func(ctx context.Context) error {
-		return t.Session().Call(ctx, "Runtime.evaluate", jsonv2.Value(`{"expression":"1"}`), nil)
-	})
+	if err == nil {
+		err = t.Guarded(ctx, func(ctx context.Context) error {
+			return t.Session().Call(ctx, "Runtime.evaluate", jsonv2.Value(`{"expression":"1"}`), nil)
+		})
+	}
 	t.browser.mu.Lock()
 	defer t.browser.mu.Unlock()
 	return Health{LastLoadError: t.lastLoadError, LastCrash: t.lastCrash, Responsive: err == nil}

@@ -1,4 +1,4 @@
-// Package transport speaks the Chrome DevTools Protocol over a pair of pipes,
+// Package transport speaks the Chrome DevTools Protocol over a pair of streams,
 // as Chromium does with --remote-debugging-pipe: one JSON message after the
 // other, each ended by a NUL byte.
 //
@@ -176,8 +176,8 @@ func (c *Conn) fail(err error) {
 }
 
 // start queues a command. The order of commands is that of these calls.
-func (c *Conn) start(s *Session, method string, params []byte) *Pending {
-	p := &Pending{session: s, method: method, done: make(chan struct{})}
+func (c *Conn) start(s *Session, method string, params []byte, then func([]byte)) *Pending {
+	p := &Pending{session: s, method: method, then: then, done: make(chan struct{})}
 	c.mu.Lock()
 	err := c.err
 	if err == nil && c.sessions[s.id] != s {

@@ -66,6 +66,13 @@ func (s *Session) Call(ctx context.Context, method string, params, result any) e
 // wait. params that are jsonv2.Value or nil are sent as they are. It may be
 // called in a Handler.
 func (s *Session) Start(method string, params any) *Pending {
+	return s.StartThen(method, params, nil)
+}
+
+// StartThen is Start that calls then with the result on the reading goroutine,
+// in the order of the wire and under the rules of a Handler. A failure is told by
+// the Pending alone.
+func (s *Session) StartThen(method string, params any, then func(result []byte)) *Pending {
 	var raw []byte
 	switch p := params.(type) {
 	case nil, cdp.Empty:
@@ -79,7 +86,7 @@ func (s *Session) Start(method string, params any) *Pending {
 			return p
 		}
 	}
-	return s.conn.start(s, method, raw)
+	return s.conn.start(s, method, raw, then)
 }
 
 // Go is Start with types.
@@ -108,6 +115,7 @@ type Pending struct {
 	session *Session
 	method  string
 	id      int64
+	then    func(result []byte)
 	done    chan struct{}
 	// Set before done is closed.
 	result []byte
@@ -135,6 +143,9 @@ func (p *Pending) Wait(ctx context.Context) ([]byte, error) {
 
 // answer and fail are called once, by whoever took p out of the table.
 func (p *Pending) answer(result []byte) {
+	if p.then != nil {
+		p.then(result)
+	}
 	p.result = result
 	close(p.done)
 }

@@ -13,6 +13,10 @@ const frames = (() => {
     }
   }
 
+  // Whether a frame's viewport has no size: a border may still be seen.
+  const [widthOf, heightOf] = ['clientWidth', 'clientHeight'].map((name) => Object.getOwnPropertyDescriptor(Element.prototype, name).get);
+  const empty = (el) => !widthOf.call(el) || !heightOf.call(el);
+
   // The element of a bound frame, or null.
   const element = (id) => bound.get(id)?.deref() || null;
 
@@ -31,7 +35,7 @@ const frames = (() => {
       const kind = dom.type(n);
       if (kind === 1 ? dom.rendered(n) : kind === 3 && dom.text(n).trim() && textShows(n)) return false;
     }
-    return dom.visible(el);
+    return dom.shown(el); // what a root holds need not give its host a size
   }
 
   function textShows(node) {
@@ -52,5 +56,5 @@ const frames = (() => {
   api.bindFrame = bind;
   api.closedHost = closedHost;
   api.openRoot = dom.openRoot;
-  return { id: (el) => ids.get(el), element, mayHide, found: (list) => { hosts = list; } };
+  return { id: (el) => ids.get(el), element, empty, mayHide, found: (list) => { hosts = list; } };
 })();

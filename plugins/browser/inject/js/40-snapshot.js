@@ -103,7 +103,7 @@ const snapshot = (() => {
     const id = frames.id(el);
     if (id === undefined || (st.frames && !st.frames.has(id)) || st.placed.has(id)) return;
     st.placed.add(id);
-    if (flags & (GONE | INERT) || !dom.visible(el)) st.hiddenFrames.push(id);
+    if (flags & (GONE | INERT) || !dom.visible(el) || frames.empty(el)) st.hiddenFrames.push(id);
     else st.lines.push(`${st.outline ? outline.indent(st) : ''}>${id}`);
   }
 

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	_ "image/jpeg"
+	_ "image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// picture is an answer of page.screenshot.
+type picture struct {
+	Path                 string
+	Width, Height, Bytes int
+}
+
+// shoot takes a picture into dir, and decodes one that is no WebP.
+func (t *tab) shoot(dir string, params m) (out picture, shown image.Image) {
+	t.t.Helper()
+	all := t.with(params)
+	all["path"] = filepath.Join(dir, "shot")
+	t.call("page.screenshot", all, &out)
+	data, err := os.ReadFile(out.Path)
+	if err != nil || len(data) != out.Bytes || out.Width == 0 || out.Height == 0 {
+		t.t.Fatalf("%v: %+v has %d bytes, %v", params, out, len(data), err)
+	}
+	if params["format"] == "webp" {
+		if !strings.HasPrefix(string(data), "RIFF") {
+			t.t.Errorf("%v: no WebP", params)
+		}
+		return out, nil
+	}
+	shown, kind, err := image.Decode(bytes.NewReader(data))
+	want := params["format"]
+	if want == nil {
+		want = "png"
+	}
+	if err != nil || kind != want || shown.Bounds().Dx() != out.Width || shown.Bounds().Dy() != out.Height {
+		t.t.Fatalf("%v: %s, %+v, %v", params, kind, out, err)
+	}
+	return out, shown
+}
+
+func like(a color.Color, r, g, b uint8) bool {
+	x, y, z, _ := a.RGBA()
+	near := func(a uint32, b uint8) bool { return int(a>>8)-int(b) < 12 && int(b)-int(a>>8) < 12 }
+	return near(x, r) && near(y, g) && near(z, b)
+}
+
+func TestScreenshots(t *testing.T) {
+	group(t, "", map[string]func(c *client){
+		"each format shows the viewport, the whole page or one element": func(c *client) {
+			p, dir := c.open("/pages/tall"), c.t.TempDir()
+			height := number(p.js("innerHeight"))
+			for _, format := range []string{"png", "jpeg", "webp"} {
+				out, shown := p.shoot(dir, m{"format": format})
+				if out.Width != number(p.js("document.documentElement.clientWidth")) || out.Height != height || shown != nil && !like(shown.At(300, 300), 255, 0, 0) {
+					c.t.Errorf("%s: %+v", format, out)
+				}
+				out, shown = p.shoot(dir, m{"format": format, "full_page": true})
+				if out.Height != 3000 || shown != nil && !like(shown.At(300, 2500), 0, 0, 255) {
+					c.t.Errorf("the whole page as %s: %+v", format, out)
+				}
+			}
+			ref := p.ref("button", "Last")
+			out, shown := p.shoot(dir, m{"ref": ref})
+			if out.Width > 100 || out.Height > 50 || like(shown.At(out.Width/2, out.Height/2), 0, 0, 255) {
+				c.t.Errorf("one element: %+v", out)
+			}
+			p.is("scrollY", 0)
+			p.js("scrollTo(0, 1500)")
+			if _, shown := p.shoot(dir, nil); !like(shown.At(300, 300), 0, 255, 0) {
+				c.t.Errorf("scrolled: %v", shown.At(300, 300))
+			}
+			if _, shown := p.shoot(dir, m{"full_page": true}); !like(shown.At(300, 300), 255, 0, 0) {
+				c.t.Errorf("the whole page, scrolled: %v", shown.At(300, 300))
+			}
+			small, _ := p.shoot(dir, m{"format": "jpeg", "quality": 1})
+			if large, _ := p.shoot(dir, m{"format": "jpeg", "quality": 100}); large.Bytes <= small.Bytes {
+				c.t.Errorf("quality 100 has %d bytes, 1 has %d", large.Bytes, small.Bytes)
+			}
+		},
+		"refs are drawn at their elements, in frames too": func(c *client) {
+			p, dir := c.open("/pages/frames-cross"), c.t.TempDir()
+			p.find("button", "Other site")
+			for _, id := range []string{"outer", "cross"} {
+				at := p.js("(r => ({x: Math.round(r.x), y: Math.round(r.y), w: Math.round(r.width), h: Math.round(r.height)}))(" + id + ".getBoundingClientRect())").(m)
+				_, shown := p.shoot(dir, m{"annotate": true})
+				drawn := 0
+				for x := number(at["x"]); x < number(at["x"])+number(at["w"]); x++ {
+					for y := number(at["y"]); y < number(at["y"])+number(at["h"]); y++ {
+						if like(shown.At(x, y), 200, 0, 60) {
+							drawn++
+						}
+					}
+				}
+				if drawn < 50 {
+					c.t.Errorf("%d points are drawn on %s", drawn, id)
+				}
+			}
+			if _, shown := p.shoot(dir, m{"annotate": true, "format": "jpeg", "full_page": true}); shown == nil {
+				c.t.Error("there is no picture")
+			}
+			c.refused("invalid_params", "page.screenshot", p.with(m{"path": dir + "/x", "annotate": true, "format": "webp"}))
+		},
+		"what cannot be written or shown says why, and leaves nothing": func(c *client) {
+			p, dir := c.open("/pages/buttons"), c.t.TempDir()
+			if err := os.MkdirAll(filepath.Join(dir, "folder", "in"), 0o700); err != nil {
+				c.t.Fatal(err)
+			}
+			for _, path := range []string{"relative.png", "./x.png", "~/x.png", filepath.Join(dir, "none", "x.png"), filepath.Join(dir, "folder"), "/proc/x.png", "/dev/null/x.png", ""} {
+				e := c.refused("screenshot_error", "page.screenshot", p.with(m{"path": path}))
+				if e.Message == "" || strings.Contains(e.Message, ".vant-") {
+					c.t.Errorf("%q: %s", path, e.Message)
+				}
+			}
+			c.refused("invalid_params", "page.screenshot", p.with(nil))
+			c.refused("invalid_params", "page.screenshot", p.with(m{"path": dir + "/x", "format": "gif"}))
+			c.refused("invalid_params", "page.screenshot", p.with(m{"path": dir + "/x", "ref": "@e1"}))
+			p.js("off.style.display = 'none'")
+			for _, e := range p.snapshot(nil) {
+				if e.Name == "Disabled" {
+					c.refused("screenshot_error", "page.screenshot", p.with(m{"path": dir + "/x", "ref": e.Ref}))
+				}
+			}
+			left, err := os.ReadDir(dir)
+			if err != nil || len(left) != 1 {
+				c.t.Errorf("left: %v %v", left, err)
+			}
+		},
+		"a tab behind others gives its own picture": func(c *client) {
+			p, dir := c.open("/pages/tall"), c.t.TempDir()
+			c.open("/pages/blank")
+			if _, shown := p.shoot(dir, nil); !like(shown.At(300, 300), 255, 0, 0) {
+				c.t.Errorf("it shows %v", shown.At(300, 300))
+			}
+		},
+		"a reader never sees half a picture": func(c *client) {
+			p, dir := c.open("/pages/tall"), c.t.TempDir()
+			p.shoot(dir, nil)
+			stop := make(chan struct{})
+			var work sync.WaitGroup
+			work.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					data, err := os.ReadFile(filepath.Join(dir, "shot"))
+					if err == nil {
+						_, _, err = image.Decode(bytes.NewReader(data))
+					}
+					if err != nil {
+						c.t.Errorf("a reader got %d bytes: %v", len(data), err)
+						return
+					}
+				}
+			})
+			for range 5 {
+				p.shoot(dir, nil)
+			}
+			close(stop)
+			work.Wait()
+		},
+		"a tab that crashes says so in every call, and comes back by a reload": func(c *client) {
+			p, other := c.open("/pages/buttons"), c.open("/pages/blank")
+			ref := p.ref("button", "Save")
+			c.refused("tab_crashed", "page.javascript", p.with(m{"script": "let d = document.body; for (let i = 0; i < 20000; i++) d = d.appendChild(document.createElement('div')); document.body.offsetHeight"}))
+			for method, params := range map[string]m{
+				"page.javascript": {"script": "1"}, "page.snapshot": {}, "page.inspect": {"kind": "text"}, "page.wait": {"text": "x"},
+				"page.interact": {"ref": ref, "action": "click"}, "page.screenshot": {"path": c.t.TempDir() + "/x.png"},
+			} {
+				if method == "page.interact" {
+					var out m
+					if err := c.try(method, p.with(params), &out); err == nil && out["error"] != "stale_or_missing" || err != nil && !strings.Contains(err.Error(), "tab_crashed") {
+						c.t.Errorf("%s: %v %v", method, out, err)
+					}
+					continue
+				}
+				c.refused("tab_crashed", method, p.with(params))
+			}
+			other.is("1", 1)
+			var v any
+			c.call("page.diagnostics", p.with(nil), &v)
+			c.call("browser.reload", p.with(nil), &v)
+			p.does("click", m{"ref": p.ref("button", "Save")})
+			p.fails("stale_or_missing", "navigated", "click", m{"ref": ref})
+		},
+	})
+}

@@ -1,0 +1,242 @@
+package target
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+)
+
+// person is a browser of somebody else, as far as this package asks it.
+type person struct {
+	t   *testing.T
+	out io.Writer
+
+	mu        sync.Mutex // guards the fields that follow
+	pages     []sheet
+	activated []string
+	waiting   []int64 // frame trees that sleeping pages owe
+}
+
+type sheet struct {
+	id, context string
+	window      int64 // 0: the browser does not say
+	asleep      bool
+}
+
+// drive gives the model of a person's browser.
+func drive(t *testing.T, pages ...sheet) (*Browser, *person) {
+	t.Helper()
+	ids, err := OpenIDs(filepath.Join(t.TempDir(), "ids"), hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands, ours := io.Pipe()
+	answers, theirs := io.Pipe()
+	p := &person{t: t, out: theirs, pages: pages}
+	go p.serve(bufio.NewReader(commands))
+	b := New(answers, ours, Options{IDs: ids, Lazy: true, Headed: true})
+	t.Cleanup(func() {
+		b.Close()
+		commands.Close()
+		theirs.Close()
+	})
+	if err := b.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b, p
+}
+
+func (p *person) say(format string, args ...any) {
+	_, _ = p.out.Write(append(fmt.Appendf(nil, format, args...), 0)) // nobody may listen any more
+}
+
+func (p *person) serve(in *bufio.Reader) {
+	for {
+		text, err := in.ReadBytes(0)
+		if err != nil {
+			return
+		}
+		var c struct {
+			ID        int64
+			Method    string
+			SessionID string
+			Params    struct{ TargetID string }
+		}
+		if err := json.Unmarshal(text[:len(text)-1], &c); err != nil {
+			p.t.Errorf("the command %s: %v", text, err)
+			return
+		}
+		p.mu.Lock()
+		p.do(c.ID, c.Method, c.SessionID, c.Params.TargetID)
+		p.mu.Unlock()
+	}
+}
+
+// find gives the page of a target or session, which have the same name here.
+func (p *person) find(id string) *sheet {
+	i := slices.IndexFunc(p.pages, func(g sheet) bool { return g.id == id })
+	if i < 0 {
+		return &sheet{}
+	}
+	return &p.pages[i]
+}
+
+func (g sheet) info() string {
+	return fmt.Sprintf(`{"targetId":%q,"type":"page","title":%q,"url":"https://%s.test/","browserContextId":%q}`, g.id, g.id, g.id, g.context)
+}
+
+func (p *person) do(id int64, method, session, target string) {
+	result := "{}"
+	switch method {
+	case "Target.getBrowserContexts":
+		result = `{"browserContextIds":[],"defaultBrowserContextId":"home"}`
+	case "Target.setDiscoverTargets":
+		for _, g := range p.pages {
+			p.say(`{"method":"Target.targetCreated","params":{"targetInfo":%s}}`, g.info())
+		}
+	case "Browser.getWindowForTarget":
+		w := p.find(target).window
+		if w == 0 {
+			return
+		}
+		result = fmt.Sprintf(`{"windowId":%d}`, w)
+	case "Target.attachToTarget":
+		p.say(`{"method":"Target.attachedToTarget","params":{"sessionId":%q,"targetInfo":%s,"waitingForDebugger":false}}`, target, p.find(target).info())
+		result = fmt.Sprintf(`{"sessionId":%q}`, target)
+	case "Target.activateTarget":
+		p.activated = append(p.activated, target)
+		p.find(target).asleep = false
+		for _, owed := range p.waiting {
+			p.tree(owed, target)
+		}
+		p.waiting = nil
+	case "Page.getFrameTree":
+		if p.find(session).asleep {
+			p.waiting = append(p.waiting, id)
+			return
+		}
+		p.tree(id, session)
+		return
+	}
+	if session != "" {
+		p.say(`{"id":%d,"result":%s,"sessionId":%q}`, id, result, session)
+		return
+	}
+	p.say(`{"id":%d,"result":%s}`, id, result)
+}
+
+func (p *person) tree(id int64, session string) {
+	p.say(`{"id":%d,"result":{"frameTree":{"frame":{"id":%q,"loaderId":"L","url":"https://%s.test/"}}},"sessionId":%q}`, id, session, session, session)
+}
+
+func (p *person) move(id string, window int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.find(id).window = window
+}
+
+func TestTabsAreKnownAndNoPageIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := drive(t, sheet{"a", "home", 7, true}, sheet{"b", "home", 8, true}, sheet{"c", "secret", 9, true})
+		got := b.Tabs()
+		want := []TabInfo{
+			{ID: 1, WindowID: 1, URI: "https://a.test/", Title: "a", Current: true},
+			{ID: 2, WindowID: 3, URI: "https://b.test/", Title: "b"},
+			{ID: 3, WindowID: 2, URI: "https://c.test/", Title: "c", Private: true},
+		}
+		slices.SortFunc(got, func(x, y TabInfo) int { return x.ID - y.ID })
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("the tabs (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestASleepingTabIsWokenByWhoActsInItOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, p := drive(t, sheet{"a", "home", 7, false}, sheet{"b", "home", 7, true})
+		awake, asleep := b.byTarget["a"], b.byTarget["b"]
+		ended := make(chan error)
+		go func() { ended <- asleep.Attach(t.Context(), false) }()
+		synctest.Wait()
+		if err := awake.Attach(t.Context(), false); err != nil {
+			t.Errorf("the other tab: %v", err)
+		}
+		if err := <-ended; !errors.Is(err, ErrAsleep) {
+			t.Errorf("the sleeping tab: %v", err)
+		}
+		if p.activated != nil {
+			t.Errorf("%v came to the front", p.activated)
+		}
+		if err := asleep.Attach(t.Context(), true); err != nil {
+			t.Errorf("to act in it: %v", err)
+		}
+		if !slices.Equal(p.activated, []string{"b"}) {
+			t.Errorf("%v came to the front", p.activated)
+		}
+	})
+}
+
+func TestADiscardedTabEndsItsWaitAndNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, p := drive(t, sheet{"a", "home", 7, true})
+		tab := b.byTarget["a"]
+		ended := make(chan error)
+		go func() { ended <- tab.Attach(t.Context(), false) }()
+		synctest.Wait()
+		p.say(`{"method":"Target.detachedFromTarget","params":{"sessionId":"a"}}`)
+		p.say(`{"method":"Target.targetDestroyed","params":{"targetId":"a"}}`)
+		if err := <-ended; !errors.Is(err, ErrTabClosed) {
+			t.Errorf("the wait ended with %v", err)
+		}
+		if err := tab.Attach(t.Context(), true); !errors.Is(err, ErrTabClosed) {
+			t.Errorf("later: %v", err)
+		}
+	})
+}
+
+func TestATabIsInTheWindowWhereAPersonHasPutIt(t *testing.T) {
+	windows := func(b *Browser) map[int][]int {
+		all := make(map[int][]int)
+		for _, w := range b.Windows() {
+			all[w.ID] = w.Tabs
+		}
+		return all
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b, p := drive(t, sheet{"a", "home", 7, false}, sheet{"b", "home", 7, false}, sheet{"c", "home", 8, false})
+		for _, step := range []struct {
+			name   string
+			id     string
+			window int64
+			want   map[int][]int
+		}{
+			{"nothing", "a", 7, map[int][]int{1: {1, 2}, 2: {3}}},
+			{"into another window", "b", 8, map[int][]int{1: {1}, 2: {3, 2}}},
+			{"into a new window", "c", 9, map[int][]int{1: {1}, 2: {2}, 3: {3}}},
+			{"the last of its window", "a", 9, map[int][]int{2: {2}, 3: {3, 1}}},
+			{"no answer", "a", 0, map[int][]int{2: {2}, 3: {3, 1}}},
+			{"back into a window whose number comes again", "a", 7, map[int][]int{2: {2}, 3: {3}, 4: {1}}},
+		} {
+			p.move(step.id, step.window)
+			b.Locate(context.Background())
+			if diff := cmp.Diff(step.want, windows(b)); diff != "" {
+				t.Errorf("%s: the windows (-want +got):\n%s", step.name, diff)
+			}
+			// The first tab is the current one, wherever it goes.
+			if tab, err := b.Tab(0); err != nil || tab.ID != 1 {
+				t.Errorf("%s: the current tab is %v, %v", step.name, tab, err)
+			}
+		}
+	})
+}
