@@ -89,7 +89,7 @@ func (a Address) Dial(ctx context.Context, id string) (r io.ReadCloser, w io.Wri
 	}
 	bounded, cancel := context.WithTimeout(ctx, dialWait)
 	defer cancel()
-	c, res, err := websocket.Dial(bounded, "ws://"+a.host+path, &websocket.DialOptions{HTTPClient: client}) //nolint:bodyclose // the library closes it
+	c, res, err := websocket.Dial(bounded, "ws://"+a.host+path, &websocket.DialOptions{HTTPClient: client}) //nolint:bodyclose // Dial closes it
 	if err != nil {
 		if res != nil {
 			err = fmt.Errorf("it answers %s to %s", res.Status, path)

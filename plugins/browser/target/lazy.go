@@ -38,8 +38,8 @@ type joining struct {
 
 // isTab tells a person's tabs from what else is called a page.
 func (i *targetInfo) isTab() bool {
-	ui := strings.HasPrefix(i.URL, "chrome://") && strings.Contains(i.URL, ".top-chrome/") // of the window itself
-	return i.Type == "page" && i.Subtype == "" && !ui && !strings.HasPrefix(i.URL, "devtools://")
+	return i.Type == "page" && i.Subtype == "" && !strings.HasPrefix(i.URL, "devtools://") &&
+		(!strings.HasPrefix(i.URL, "chrome://") || !strings.Contains(i.URL, ".top-chrome/"))
 }
 
 // discovered takes note of a target that there is.

@@ -128,6 +128,26 @@ func (t *Tab) leave() moment {
 	return moment{t, t.requested, t.committed, t.sameDocument, t.failures}
 }
 
+// stuckBound is how long a page may be busy before it is taken for one that holds
+// up its own end.
+const stuckBound = 2 * time.Second
+
+// free stops the script of a page that does not let the next document come, as no
+// browser would without a person who is asked. done ends that.
+func (m moment) free() (done func()) {
+	t := m.t
+	timer := time.AfterFunc(stuckBound, func() {
+		t.browser.mu.Lock()
+		there := t.committed <= m.committed && t.blocked() == nil
+		s := t.session
+		t.browser.mu.Unlock()
+		if there {
+			unblock(s)
+		}
+	})
+	return func() { timer.Stop() }
+}
+
 // begun tells whether a navigation has begun since; mu is held.
 func (m moment) begun() bool { return m.t.requested > m.requested || m.t.sameDocument > m.within }
 
@@ -180,6 +200,7 @@ func (t *Tab) statusOf(loader string) int {
 // goes on to another document by itself is followed.
 func (t *Tab) settle(ctx context.Context, before moment, loader string, wait Wait) (Navigation, error) {
 	n := Navigation{Moved: true}
+	defer before.free()()
 	err := t.wait(ctx, func() bool {
 		if !before.arrived(loader) {
 			return false
@@ -255,6 +276,7 @@ func (t *Tab) move(ctx context.Context, before moment, asked *transport.Pending,
 	if wait == None {
 		return n, ignoreLoading(t.waitFor(ctx, asked, before.begun))
 	}
+	defer before.free()()
 	failed, document, uri := "", false, ""
 	err := t.waitFor(ctx, asked, func() bool {
 		document = t.committed > before.committed
