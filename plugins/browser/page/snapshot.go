@@ -321,10 +321,29 @@ func (c *composer) list(v *view, frame *target.Frame) {
 		}
 		c.element(line, frame)
 	}
-	for _, line := range v.hidden {
-		if line[0] != '>' {
+	c.keep(v.hidden, frame)
+}
+
+// keep sets hidden lines aside, with all of the frames that are hidden there.
+func (c *composer) keep(lines []string, frame *target.Frame) {
+	for _, line := range lines {
+		id, ok := strings.CutPrefix(line, ">")
+		if !ok {
 			c.hidden = append(c.hidden, hiddenLine{line, frame})
+			continue
 		}
+		child := c.views[id]
+		if child == nil || child.failed != nil || c.shown[child] {
+			continue
+		}
+		c.shown[child] = true
+		c.total += child.header.Total
+		c.left += child.header.Left
+		for i, line := range child.visible { // in there they may look visible
+			child.visible[i] = strings.Replace(line, `"visible":true`, `"visible":false`, 1)
+		}
+		c.keep(child.visible, child.frame)
+		c.keep(child.hidden, child.frame)
 	}
 }
 
