@@ -59,6 +59,9 @@ func coded(err error) error {
 		return sdk.Errorf("javascript_error", "%s", script.Message).With(script).From(sdk.Downstream)
 	case errors.As(err, &failed):
 		return sdk.Errorf("invalid_params", "%s", failed.Error()).With(map[string]any{"error": failed.Code, "reason": failed.Reason}).From(sdk.Caller)
+	case errors.Is(err, target.ErrNoNode):
+		return sdk.Errorf("invalid_params", "the element went away during the call: take a snapshot").
+			With(map[string]any{"error": "stale_or_missing", "reason": "detached"}).From(sdk.Caller)
 	case errors.As(err, &shot):
 		return sdk.Errorf("screenshot_error", "%s", shot.Error())
 	case errors.As(err, &param):

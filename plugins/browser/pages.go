@@ -144,7 +144,7 @@ func pages(p *sdk.Plugin, l *life) {
 				Timeout: milliseconds(in.TimeoutMS),
 			})
 			return err == nil, coded(err)
-		}, long, common, sdk.ReadOnly(), sdk.Errors("javascript_error"), sdk.Since("0.1.0"), sdk.Example(`{"text":"Thank you"}`))
+		}, long, common, sdk.Errors("javascript_error"), sdk.Since("0.1.0"), sdk.Example(`{"text":"Thank you"}`))
 	sdk.Handle(p, "page.inspect", "Read the page: text, html, selection, metadata, markdown, links, forms or styles.",
 		func(ctx context.Context, in inspect) (json.RawMessage, error) {
 			t, err := l.tab(ctx, in.TabID)

@@ -62,7 +62,11 @@ func windows(p *sdk.Plugin, l *life) {
 			}
 			r.Titles(ctx)
 			r.Locate(ctx)
-			return r.Tabs(), nil
+			list := r.Tabs()
+			if !r.alive() { // it has ended meanwhile, and the list is empty for that
+				return nil, coded(target.ErrBrowserLost)
+			}
+			return list, nil
 		}, quick, sdk.ReadOnly(), sdk.Errors(codeDisconnected), sdk.Since("0.1.0"))
 	sdk.Handle(p, "browser.window.new", "Open a window with one tab.",
 		func(ctx context.Context, in newWindow) (windowMade, error) {

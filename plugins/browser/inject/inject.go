@@ -42,7 +42,7 @@ var Source = sync.OnceValue(func() string {
 		panic(err)
 	}
 	var b strings.Builder
-	b.WriteString("(() => {\n'use strict';\nif (globalThis.__vant) return;\nconst api = {};\n")
+	b.WriteString("(() => {\n'use strict';\nif (Object.hasOwn(globalThis, '__vant')) return;\nconst api = {};\n")
 	for _, name := range names {
 		text, err := fs.ReadFile(files, name)
 		if err != nil {
@@ -51,7 +51,8 @@ var Source = sync.OnceValue(func() string {
 		b.Write(text)
 		b.WriteByte('\n')
 	}
-	b.WriteString("globalThis.__vant = api;\n})();")
+	// Defined, not assigned: an element of that name is a property of the window too.
+	b.WriteString("Object.defineProperty(globalThis, '__vant', {value: api});\n})();")
 	return b.String()
 })
 

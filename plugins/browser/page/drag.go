@@ -54,7 +54,7 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 		part := float64(i) / dragSteps
 		in.move(Point{from.X + (end.X-from.X)*part, from.Y + (end.Y-from.Y)*part}, 1, a.mods)
 	}
-	event, err := begins(ctx, begun, func(ctx context.Context) error { return in.flush(ctx, a.t) })
+	event, err := begins(ctx, begun, func(ctx context.Context) error { return a.flush(ctx, in) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +62,7 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 		err = a.drop(ctx, event, end)
 	} else {
 		in.release(end, "left", 1, a.mods)
-		err = in.flush(ctx, a.t)
+		err = a.flush(ctx, in)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -120,5 +120,5 @@ func (a *actor) drop(ctx context.Context, event jsonv2.Value, end Point) error {
 		in.send("Input.dispatchDragEvent", map[string]any{"type": kind, "x": end.X, "y": end.Y, "data": e.Data, "modifiers": a.mods})
 	}
 	in.release(end, "left", 1, a.mods)
-	return in.flush(ctx, a.t)
+	return a.flush(ctx, in)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,8 @@ const (
 	guardLife = 2 * time.Second
 	// maxTyped bounds a text that is typed key by key, in characters.
 	maxTyped = 20_000
+	// typedAtOnce is how many characters are sent before the page has had them.
+	typedAtOnce = 64
 )
 
 // ParamError is a parameter that cannot be used.
@@ -47,6 +50,7 @@ type Action struct {
 type Outcome struct {
 	OK            bool            `json:"ok"`
 	Hit           json.RawMessage `json:"hit,omitzero"`
+	Partly        bool            `json:"partly,omitzero"` // of several clicks the first alone
 	Value         json.RawMessage `json:"value,omitzero"`
 	Secret        bool            `json:"secret,omitzero"`  // the value is not shown
 	Matches       *bool           `json:"matches,omitzero"` // false: the element holds something else than it was given
@@ -80,6 +84,7 @@ type answer struct {
 	Failure
 	Point
 	Token     int64           `json:"token"`
+	Expired   bool            `json:"expired"` // the guard had ended before the events
 	Element   json.RawMessage `json:"el"`
 	Done      bool            `json:"done"`
 	How       string          `json:"how"`
@@ -115,6 +120,7 @@ type actor struct {
 	at   place
 	end  time.Time // for the element to become ready
 	mods int
+	sent bool // input events were
 }
 
 // Interact does something with an element of the tab, by real input events. A
@@ -129,6 +135,10 @@ func Interact(ctx context.Context, t *target.Tab, a Action) (any, error) {
 		return nil, err
 	}
 	defer release()
+	if err := t.Answers(ctx); err != nil {
+		return nil, err
+	}
+	defer t.HoldChoosers()()
 	act := &actor{t: t, a: a, end: time.Now().Add(a.Timeout)}
 	for _, m := range a.Modifiers {
 		act.mods |= modifierKeys[canonical(m)].bit
@@ -144,7 +154,7 @@ func Interact(ctx context.Context, t *target.Tab, a Action) (any, error) {
 	}
 	mark := t.Mark()
 	out, failure, err := act.do(ctx)
-	if errors.Is(err, target.ErrDialogOpen) && t.OpenDialog() != nil && mark.Dialogs() < t.Mark().Dialogs() {
+	if act.sent && errors.Is(err, target.ErrDialogOpen) && t.OpenDialog() != nil && mark.Dialogs() < t.Mark().Dialogs() {
 		out, err = &Outcome{}, nil // the action itself has opened it
 	}
 	if err != nil {
@@ -301,9 +311,13 @@ func (a *actor) point(ctx context.Context) (*Outcome, *Failure, error) {
 		if ans.Done {
 			return &Outcome{Hit: ans.Element, Checked: ans.Checked}, nil, nil
 		}
+		armed := time.Now()
 		at, tokens, failure, err := a.outward(ctx, ans.Point)
 		if err != nil || failure != nil {
 			return nil, failure, err
+		}
+		if time.Since(armed) > guardLife/2 && time.Now().Before(a.end) {
+			continue // a frame around took so long that the guard may end first; nothing was sent
 		}
 		in := newInput(a.t)
 		in.move(at, 0, a.mods)
@@ -313,8 +327,7 @@ func (a *actor) point(ctx context.Context) (*Outcome, *Failure, error) {
 				in.release(at, button, n, a.mods)
 			}
 		}
-		sent := time.Now()
-		if err := in.flush(ctx, a.t); err != nil {
+		if err := a.flush(ctx, in); err != nil {
 			return nil, nil, err
 		}
 		hit, over, err := a.outcome(ctx, ans, tokens)
@@ -322,10 +335,7 @@ func (a *actor) point(ctx context.Context) (*Outcome, *Failure, error) {
 			return nil, nil, err
 		}
 		if hit != nil {
-			return &Outcome{Hit: hit}, nil, nil
-		}
-		if time.Since(sent) > guardLife && over == nil {
-			return nil, nil, context.DeadlineExceeded // the page was busy for so long that nobody can tell
+			return &Outcome{Hit: hit, Partly: over != nil}, nil, nil
 		}
 		if time.Now().After(a.end) {
 			f := &Failure{Error: "covered", Reason: "not_reached"}
@@ -365,22 +375,26 @@ type frameToken struct {
 	token int64
 }
 
-// outcome asks what the events met. hit is what was hit, or over what was in the
-// way; both are nil when no event came.
+// outcome asks what the events met: hit is what was hit, over what was in the way
+// of all, or of what followed; both are nil when no event came. When nobody can
+// tell it is an error: then nothing may be tried again.
 func (a *actor) outcome(ctx context.Context, checked *answer, tokens []frameToken) (hit json.RawMessage, over *blocked, err error) {
 	var ans answer
 	err = a.at.ask(ctx, "outcome", map[string]any{"token": checked.Token}, &ans)
-	if errors.Is(err, target.ErrNavigated) || errors.Is(err, target.ErrFrameGone) || errors.Is(err, target.ErrTabClosed) {
-		return checked.Element, nil, nil // its document has gone, by what it did
+	if gone(err) {
+		return checked.Element, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(ans.Hit) > 0 && string(ans.Hit) != "null" {
+		return ans.Hit, ans.Blocked, nil
+	}
 	if ans.Blocked != nil {
 		return nil, ans.Blocked, nil
 	}
-	if len(ans.Hit) > 0 && string(ans.Hit) != "null" {
-		return ans.Hit, nil, nil
+	if !ans.OK || ans.Expired {
+		return nil, nil, context.DeadlineExceeded // the page was busy for so long that the guard ended
 	}
 	for _, token := range tokens {
 		var around answer
@@ -391,6 +405,17 @@ func (a *actor) outcome(ctx context.Context, checked *answer, tokens []frameToke
 	return nil, nil, nil
 }
 
+// gone: the document, frame or tab has ended, by what the action did.
+func gone(err error) bool {
+	return errors.Is(err, target.ErrNavigated) || errors.Is(err, target.ErrFrameGone) || errors.Is(err, target.ErrTabClosed)
+}
+
+// flush waits until the page has had the events.
+func (a *actor) flush(ctx context.Context, in *input) error {
+	a.sent = true
+	return in.flush(ctx, a.t)
+}
+
 // tick clicks a box unless it is as it should be, and looks afterwards.
 func (a *actor) tick(ctx context.Context) (*Outcome, *Failure, error) {
 	out, failure, err := a.point(ctx)
@@ -399,7 +424,7 @@ func (a *actor) tick(ctx context.Context) (*Outcome, *Failure, error) {
 	}
 	var ans answer
 	err = a.at.ask(ctx, "state", a.arg(), &ans)
-	if errors.Is(err, target.ErrNavigated) {
+	if gone(err) {
 		return out, nil, nil
 	}
 	if err != nil {
@@ -440,12 +465,12 @@ func (a *actor) fill(ctx context.Context) (*Outcome, *Failure, error) {
 		default: // it holds the value already
 			return &Outcome{Hit: ready.Element, Value: ready.Value, Secret: ready.Secret}, nil, nil
 		}
-		if err := in.flush(ctx, a.t); err != nil {
+		if err := a.flush(ctx, in); err != nil {
 			return nil, nil, err
 		}
 		var ans answer
 		err = a.at.ask(ctx, "value", map[string]any{"target": arg["target"], "token": ready.Token, "expect": text}, &ans)
-		if errors.Is(err, target.ErrNavigated) {
+		if gone(err) {
 			return &Outcome{Hit: ready.Element}, nil, nil
 		}
 		if err != nil {
@@ -481,10 +506,13 @@ func (a *actor) typeKeys(ctx context.Context) (*Outcome, *Failure, error) {
 	}
 	out := &Outcome{Hit: ready.Element}
 	if ready.How == "keys" {
-		in := newInput(a.t)
-		in.write(*a.a.Value)
-		if err := in.flush(ctx, a.t); err != nil {
-			return nil, nil, err
+		// Not all at once: what was sent is typed, whoever has given up meanwhile.
+		for some := range slices.Chunk([]rune(*a.a.Value), typedAtOnce) {
+			in := newInput(a.t)
+			in.write(string(some))
+			if err := a.flush(ctx, in); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	return a.readBack(ctx, out)
@@ -495,7 +523,7 @@ func (a *actor) readBack(ctx context.Context, out *Outcome) (*Outcome, *Failure,
 	var ans answer
 	if err := a.at.ask(ctx, "value", a.arg(), &ans); err == nil && ans.OK {
 		out.Value, out.Secret = ans.Value, ans.Secret
-	} else if err != nil && !errors.Is(err, target.ErrNavigated) {
+	} else if err != nil && !gone(err) {
 		return nil, nil, err
 	}
 	return out, nil, nil
@@ -522,7 +550,7 @@ func (a *actor) press(ctx context.Context) (*Outcome, *Failure, error) {
 	for range max(1, a.a.Count) {
 		in.stroke(mods, k)
 	}
-	if err := in.flush(ctx, a.t); err != nil {
+	if err := a.flush(ctx, in); err != nil {
 		return nil, nil, err
 	}
 	return out, nil, a.barrier(ctx)
@@ -531,7 +559,7 @@ func (a *actor) press(ctx context.Context) (*Outcome, *Failure, error) {
 // barrier waits until the page has done what the last events began.
 func (a *actor) barrier(ctx context.Context) error {
 	_, _, err := a.at.frame.Invoke(ctx, a.at.world, "ready", nil)
-	if errors.Is(err, target.ErrNavigated) || errors.Is(err, target.ErrFrameGone) || errors.Is(err, target.ErrTabClosed) {
+	if gone(err) {
 		return nil
 	}
 	return err

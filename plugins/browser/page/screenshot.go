@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/vant-run/vant/plugins/browser/target"
+	"github.com/vant-run/vant/plugins/browser/transport"
 )
 
 const (
@@ -71,6 +72,10 @@ func Screenshot(ctx context.Context, t *target.Tab, s Shot) (Picture, error) {
 		return Picture{}, err
 	}
 	data, err := s.capture(limited, t, clip)
+	var refused *transport.Error
+	if errors.As(err, &refused) || errors.Is(err, transport.ErrTooLarge) {
+		return Picture{}, &ScreenshotError{err.Error()}
+	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return Picture{}, &ScreenshotError{"the tab gives no picture: select it, or look whether it answers"}
 	}
@@ -285,7 +290,7 @@ func replace(path string, data []byte) error {
 		return unwritten(path, err)
 	}
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	err = errors.Join(err, f.Close()) // its mode is 0600: pages may be private
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

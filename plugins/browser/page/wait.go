@@ -135,7 +135,10 @@ func waitElement(ctx context.Context, t *target.Tab, c Condition, end time.Time)
 // waitFunction evaluates an expression after each change of the page.
 func waitFunction(ctx context.Context, t *target.Tab, source string, end time.Time) error {
 	for {
-		value, err := JavaScript(ctx, t, Script{Source: "!!(" + source + "\n)", Await: true, Timeout: max(time.Until(end), 100*time.Millisecond)})
+		value, err := JavaScript(ctx, t, Script{
+			Source: "(async () => { let value = (" + source + "\n); if (typeof value == 'function') value = value(); return !!(await value) })()",
+			Await:  true, Timeout: max(time.Until(end), 100*time.Millisecond), Passive: true,
+		})
 		switch {
 		case errors.Is(err, target.ErrNavigated):
 		case err != nil:

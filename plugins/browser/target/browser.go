@@ -329,7 +329,14 @@ func (b *Browser) NewWindow(ctx context.Context, private bool) (*Tab, error) {
 		b.made[own] = true
 		b.mu.Unlock()
 	}
-	return b.create(ctx, func() (*expectation, error) { return &expectation{context: own}, nil }, true)
+	t, err := b.create(ctx, func() (*expectation, error) { return &expectation{context: own}, nil }, true)
+	if err != nil && own != "" {
+		b.mu.Lock()
+		delete(b.made, own)
+		b.mu.Unlock()
+		b.Root().Start("Target.disposeBrowserContext", cdptarget.DisposeBrowserContextParams{BrowserContextID: own})
+	}
+	return t, err
 }
 
 // create makes a tab where place says; place is called with mu held.

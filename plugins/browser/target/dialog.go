@@ -91,3 +91,25 @@ func (t *Tab) OpenDialog() *Dialog {
 	defer t.browser.mu.Unlock()
 	return t.dialog
 }
+
+// HoldChoosers keeps file choosers from opening in the tab until the returned
+// function is called. Where nobody sees the browser they never open.
+func (t *Tab) HoldChoosers() func() {
+	if !t.browser.o.Headed {
+		return func() {}
+	}
+	t.interceptChoosers(true)
+	return func() { t.interceptChoosers(false) }
+}
+
+func (t *Tab) interceptChoosers(on bool) {
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	told := make(map[*transport.Session]bool)
+	for _, f := range t.frames {
+		if f.session != nil && !told[f.session] {
+			told[f.session] = true
+			f.session.Start("Page.setInterceptFileChooserDialog", map[string]bool{"enabled": on})
+		}
+	}
+}

@@ -63,7 +63,7 @@ func (b *Browser) rootEvent(method string, params []byte) {
 	case "Target.attachedToTarget":
 		a := decode[attached](params)
 		if a.Info.Type != "page" {
-			b.release(a)
+			b.release(b.Root(), a)
 			return
 		}
 		b.mu.Lock()
@@ -146,13 +146,14 @@ func (b *Browser) rootEvent(method string, params []byte) {
 	}
 }
 
-// release lets a target go that nobody watches.
-func (b *Browser) release(a attached) {
+// release lets a target go that nobody watches; from is the session that it was
+// attached in.
+func (b *Browser) release(from *transport.Session, a attached) {
 	s := b.conn.Load().Attach(a.SessionID, nil)
 	if a.Waiting {
 		s.Start("Runtime.runIfWaitingForDebugger", nil)
 	}
-	b.Root().Start("Target.detachFromTarget", cdptarget.DetachFromTargetParams{SessionID: cdptarget.SessionID(a.SessionID)})
+	from.Start("Target.detachFromTarget", cdptarget.DetachFromTargetParams{SessionID: cdptarget.SessionID(a.SessionID)})
 }
 
 // event follows one page or frame session of the tab.
@@ -162,6 +163,9 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		t.Diagnostics.Add(method, params)
 		return
 	case "Fetch.requestPaused":
+		if t.browser.o.Files == nil {
+			return // a caller has asked for it by browser.cdp
+		}
 		go t.pausedFile(s.Session, decode[pausedRequest](params))
 		return
 	case "Network.requestWillBeSent", "Network.responseReceived", "Network.loadingFailed":

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,8 +17,9 @@ import (
 	"github.com/vant-run/vant/plugins/browser/transport"
 )
 
-// worldName names the isolated world of our code in each frame.
-const worldName = "vant"
+// worldName names the isolated worlds of our code. No other client of the browser
+// has the same ones, nor has this plugin after a restart.
+var worldName = "vant-" + rand.Text()
 
 // Frame is a frame of a tab; its fields are guarded by the browser's mu.
 type Frame struct {
@@ -375,19 +377,22 @@ func (in isolated) evaluate(ctx context.Context, expression string) ([]byte, err
 // Evaluate runs an expression that gives a string, or a promise of one, in the
 // page's own world. Code that still runs after limit is stopped. What it throws is
 // an *Exception. The string has its JSON escapes undone.
-func (f *Frame) Evaluate(ctx context.Context, expression string, limit time.Duration) (string, error) {
+func (f *Frame) Evaluate(ctx context.Context, expression string, limit time.Duration, gesture bool) (string, error) {
 	ctx, end := f.tab.guard(ctx)
 	defer end()
 	b := f.tab.browser
 	b.mu.Lock()
 	s, err := f.ready()
 	world := f.main
+	if err == nil && world == "" && f.parent != nil && f.parent.session == f.session {
+		err = errNotRun // without a name it would be the outer frame's world
+	}
 	b.mu.Unlock()
 	if err != nil {
 		return "", err
 	}
 	params := evaluateParams{
-		Expression: expression, ByValue: true, Await: true, AllowEval: true, Gesture: true, World: world,
+		Expression: expression, ByValue: true, Await: true, AllowEval: true, Gesture: gesture, World: world,
 		Timeout: float64(limit.Milliseconds()),
 	}
 	began := time.Now()

@@ -245,6 +245,9 @@ func (j *joining) wait(ctx context.Context, t *Tab, ready chan struct{}, bound t
 func (t *Tab) drop() {
 	t.drops++
 	t.joining, t.tree, t.followed = nil, nil, nil
+	for id := range t.children {
+		t.browser.conn.Load().Detach(id, ErrDisconnected)
+	}
 	t.children = make(map[string]bool)
 	for _, f := range t.frames {
 		if f != t.main {

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/page"
 
-	"github.com/vant-run/vant/internal/wire"
 	"github.com/vant-run/vant/plugins/browser/transport"
 )
 
@@ -56,6 +54,9 @@ const errorPage = 5 * time.Second
 // Navigate loads url. A page that still loads when timeout is over is no error.
 func (t *Tab) Navigate(ctx context.Context, url, referrer string, wait Wait, timeout time.Duration) (Navigation, error) {
 	before := t.leave()
+	if err := t.Answers(ctx); err != nil {
+		return Navigation{}, err
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errStillLoading)
 	defer cancel()
 	ctx, end := t.guard(ctx)
@@ -226,25 +227,27 @@ func (t *Tab) settle(ctx context.Context, before moment, loader string, wait Wai
 // titleBound is how long a page is asked for its title.
 const titleBound = time.Second
 
-// readTitle asks the page for its title: the browser tells of it a moment later.
+// readTitle asks the browser for the page's title: it tells of none by itself.
 func (t *Tab) readTitle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, titleBound)
 	defer cancel()
-	var e evaluation
-	err := t.Session().Call(ctx, "Runtime.evaluate", jsonv2.Value(`{"expression":"String(document.title)","returnByValue":true}`), &e)
-	if err != nil || e.Exception != nil {
-		return // then the browser's word comes
+	var now struct {
+		Info targetInfo `json:"targetInfo"`
 	}
-	if title, ok := wire.Unquote(e.Result.Value); ok {
-		t.browser.mu.Lock()
-		defer t.browser.mu.Unlock()
-		t.title = title
+	if t.browser.Root().Call(ctx, "Target.getTargetInfo", map[string]any{"targetId": t.target}, &now) != nil {
+		return // what is known is shown
 	}
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	t.title = now.Info.Title
 }
 
 // Reload loads the page again.
 func (t *Tab) Reload(ctx context.Context, ignoreCache bool, wait Wait, timeout time.Duration) (Navigation, error) {
 	before := t.leave()
+	if err := t.Answers(ctx); err != nil {
+		return Navigation{}, err
+	}
 	asked := t.Session().Start("Page.reload", page.ReloadParams{IgnoreCache: &ignoreCache})
 	return t.move(ctx, before, asked, wait, timeout)
 }
@@ -262,6 +265,9 @@ func (t *Tab) History(ctx context.Context, steps int, wait Wait, timeout time.Du
 		return Navigation{}, nil
 	}
 	before := t.leave()
+	if err := t.Answers(ctx); err != nil {
+		return Navigation{}, err
+	}
 	asked := t.Session().Start("Page.navigateToHistoryEntry", page.NavigateToHistoryEntryParams{EntryID: h.Entries[i].ID})
 	return t.move(ctx, before, asked, wait, timeout)
 }
@@ -309,7 +315,7 @@ func (t *Tab) Stop(ctx context.Context) error {
 
 // WaitLoad waits until the document that the tab shows has loaded.
 func (t *Tab) WaitLoad(ctx context.Context) error {
-	return t.wait(ctx, func() bool { return !t.loading && (t.committed == 0 || t.load == t.main.loader) })
+	return t.wait(ctx, func() bool { return !t.pending() && !t.loading && (t.committed == 0 || t.load == t.main.loader) })
 }
 
 // WaitURL waits until the tab's address is one that fits.

@@ -149,7 +149,9 @@ func (t *Tab) attach(a attached) {
 		t.follow(s)
 	}
 	s.Start("Emulation.setFocusEmulationEnabled", jsonv2.Value(`{"enabled":true}`))
-	s.Start("Page.setInterceptFileChooserDialog", jsonv2.Value(`{"enabled":true}`))
+	if !t.browser.o.Headed { // a person may choose files; see HoldChoosers
+		s.Start("Page.setInterceptFileChooserDialog", jsonv2.Value(`{"enabled":true}`))
+	}
 	s.Start("Runtime.runIfWaitingForDebugger", nil)
 }
 
@@ -184,14 +186,16 @@ func (t *Tab) attachChild(parent *sessionOf, a attached) {
 		} else {
 			t.learn(own)
 		}
-		own.Start("Page.setInterceptFileChooserDialog", jsonv2.Value(`{"enabled":true}`))
+		if !t.browser.o.Headed {
+			own.Start("Page.setInterceptFileChooserDialog", jsonv2.Value(`{"enabled":true}`))
+		}
 	case "worker", "shared_worker", "service_worker":
 		own.Session = t.browser.conn.Load().Attach(a.SessionID, func(method string, params []byte) { t.event(own, method, params) })
 		t.children[a.SessionID] = true
 		own.Start("Runtime.enable", nil)
 		own.Start("Log.enable", nil)
 	default:
-		t.browser.release(a)
+		t.browser.release(parent.Session, a)
 		return
 	}
 	own.Start("Runtime.runIfWaitingForDebugger", nil)
@@ -386,4 +390,14 @@ func (t *Tab) Health(ctx context.Context) Health {
 	t.browser.mu.Lock()
 	defer t.browser.mu.Unlock()
 	return Health{LastLoadError: t.lastLoadError, LastCrash: t.lastCrash, Responsive: err == nil}
+}
+
+// Answers says why the tab's page cannot be acted on now, nil when it can.
+func (t *Tab) Answers(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	return t.blocked()
 }

@@ -253,7 +253,7 @@ const dom = (() => {
 
   function textVisible(node, el) {
     if (style(el).visibility !== 'visible' || !rendered(el)) return false;
-    const range = document.createRange();
+    const range = new Range();
     range.selectNodeContents(node);
     const r = range.getBoundingClientRect();
     return r.width > 0 && r.height > 0;

@@ -39,7 +39,7 @@ const frames = (() => {
   }
 
   function textShows(node) {
-    const range = document.createRange();
+    const range = new Range();
     range.selectNodeContents(node);
     return range.getClientRects().length > 0;
   }

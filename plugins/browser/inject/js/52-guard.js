@@ -107,6 +107,7 @@ const guard = (() => {
   // end disarms, and tells what the events of the action did.
   function end(token) {
     if (armed?.token !== token) return null;
+    const expired = !armed.live;
     disarm();
     dom.fresh();
     const { events, action, accepts } = armed;
@@ -116,7 +117,7 @@ const guard = (() => {
       if (el && accepts(el)) hit = describe(el);
       else blocked = { event: 'hover', covered_by: el && describe(el) };
     }
-    return { hit, events, blocked };
+    return { hit, events, blocked, ...(expired && { expired }) };
   }
 
   // outcome ends an action's guard: what was hit, and what was stopped.
