@@ -5,6 +5,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 go build -o bin/testreport ./tools/testreport
 set +e
-go test -race -count=1 -timeout 20m -json "${@:-./...}" | bin/testreport
+go test -race -count=1 -timeout 40m -json "${@:-./...}" | bin/testreport
 status=("${PIPESTATUS[@]}")
 [ "${status[1]}" -eq 0 ] && [ "${status[0]}" -eq 0 ]

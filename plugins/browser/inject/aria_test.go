@@ -205,13 +205,13 @@ var naming = []struct{ html, role, name string }{
 
 // opened is the script with its parts in reach.
 func opened() string {
-	return strings.Replace(inject.Source(), "globalThis.__vant = api", "globalThis.__vant = Object.assign(api, {dom, aria, refs})", 1)
+	return strings.Replace(inject.Source(), "{value: api,", "{value: Object.assign(api, {dom, aria, refs}),", 1)
 }
 
 func TestRolesAndNames(t *testing.T) {
 	t.Parallel()
 	p, _ := open(t, "")
-	w := p.World(strings.Replace(opened(), "if (globalThis.__vant) return;", "", 1))
+	w := p.World(strings.Replace(opened(), "if (Object.hasOwn(globalThis, '__vant')) return;", "", 1))
 	var pages []string
 	for _, c := range naming {
 		pages = append(pages, c.html)
@@ -264,7 +264,7 @@ var stating = []struct{ html, want string }{
 func TestStates(t *testing.T) {
 	t.Parallel()
 	p, _ := open(t, "")
-	w := p.World(strings.Replace(opened(), "if (globalThis.__vant) return;", "", 1))
+	w := p.World(strings.Replace(opened(), "if (Object.hasOwn(globalThis, '__vant')) return;", "", 1))
 	for _, c := range stating {
 		html, err := json.Marshal(c.html)
 		if err != nil {

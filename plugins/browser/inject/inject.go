@@ -52,7 +52,7 @@ var Source = sync.OnceValue(func() string {
 		b.WriteByte('\n')
 	}
 	// Defined, not assigned: an element of that name is a property of the window too.
-	b.WriteString("Object.defineProperty(globalThis, '__vant', {value: api});\n})();")
+	b.WriteString("Object.defineProperty(globalThis, '__vant', {value: api, configurable: true});\n})();")
 	return b.String()
 })
 
