@@ -49,8 +49,7 @@ func (t *Tab) Mark() Mark {
 }
 
 // beginBound is how long a navigation that a page has asked for may take to begin.
-// One that goes to another program never does.
-const beginBound = 300 * time.Millisecond
+const beginBound = 5 * time.Second
 
 // Since tells what has come since a mark. When a navigation was begun it waits for
 // the new document, until ctx ends.

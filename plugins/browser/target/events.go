@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
@@ -213,7 +214,7 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		}
 	case "Page.frameRequestedNavigation":
 		e := decode[frameEvent](params)
-		if e.FrameID == string(t.main.ID) && e.Placement == "currentTab" {
+		if e.FrameID == string(t.main.ID) && e.Placement == "currentTab" && opens(e.URL) {
 			t.requested++
 			t.notify()
 		}
@@ -279,6 +280,17 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 			t.notify()
 		}
 	}
+}
+
+// opens tells whether the browser itself shows an address: others go to other
+// programs, and nothing comes of them in the tab.
+func opens(url string) bool {
+	scheme, _, _ := strings.Cut(url, ":")
+	switch strings.ToLower(scheme) {
+	case "http", "https", "about", "file", "blob", "data":
+		return true
+	}
+	return false
 }
 
 type (
