@@ -69,6 +69,11 @@ func (t *Tab) Since(ctx context.Context, m Mark) (Effects, error) {
 		if err == nil {
 			err = t.wait(ctx, over)
 		}
+		if err == nil {
+			// What came of a navigation that has only stopped, a download perhaps, is told
+			// in the browser's own session, and was before this answer.
+			err = t.gone(b.Root().Call(ctx, "Browser.getVersion", nil, nil))
+		}
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return Effects{}, err
 		}
