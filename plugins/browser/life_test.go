@@ -74,8 +74,7 @@ func (c *client) published(about string, id int, types ...string) []plugintest.E
 	return list
 }
 
-// await waits until ok holds, which is asked after each event; without one it is
-// asked again after a while.
+// await waits until ok holds, and asks again and again: for what no event tells.
 func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
