@@ -36,18 +36,19 @@ func run(m *testing.M) int {
 type client struct {
 	t testing.TB
 	*plugintest.Session
+	home int // the window that tabs of the test open in, 0: the current one
 }
 
 // alone runs a plugin for this test alone, with a section of configuration.
 func alone(t *testing.T, config string) *client {
 	t.Helper()
-	return &client{t, plugintest.New(t, plugin(), plugintest.Options{Config: config})}
+	return &client{t: t, Session: plugintest.New(t, plugin(), plugintest.Options{Config: config})}
 }
 
 // inFolder is alone with a folder that an earlier run may have had.
 func inFolder(t *testing.T, config, dir string) *client {
 	t.Helper()
-	return &client{t, plugintest.New(t, plugin(), plugintest.Options{Config: config, Dir: dir})}
+	return &client{t: t, Session: plugintest.New(t, plugin(), plugintest.Options{Config: config, Dir: dir})}
 }
 
 // startPlugin gives the error that an operator would see.
@@ -99,7 +100,7 @@ func (c *client) open(url string) *tab {
 		url = site + url
 	}
 	var made struct{ ID int }
-	c.call("browser.tab.new", map[string]any{"uri": url}, &made)
+	c.call("browser.tab.new", map[string]any{"uri": url, "window_id": c.home}, &made)
 	t := &tab{c, made.ID}
 	c.t.Cleanup(func() {
 		c.ended(c.try("browser.tab.close", t.with(nil), nil))
@@ -171,16 +172,18 @@ func (t *tab) ref(role, name string) string {
 	return ""
 }
 
-// group runs tests of one browser side by side.
+// group runs tests of one browser side by side. Their tabs open in its first
+// window, since the current one may be another test's, and closed with it.
 func group(t *testing.T, config string, tests map[string]func(c *client)) {
 	t.Helper()
 	t.Parallel()
 	shared := alone(t, config)
+	home := shared.windows()[0].ID
 	t.Run("group", func(t *testing.T) { // ends when all of them have
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				test(&client{t, shared.Session})
+				test(&client{t, shared.Session, home})
 			})
 		}
 	})

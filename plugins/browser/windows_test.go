@@ -193,7 +193,7 @@ func TestIDsThatNameNothing(t *testing.T) {
 		},
 		"events of a tab are there before the reply": func(c *client) {
 			var info tabInfo
-			c.call("browser.tab.new", map[string]any{"uri": site + "/pages/blank"}, &info)
+			c.call("browser.tab.new", map[string]any{"uri": site + "/pages/blank", "window_id": c.home}, &info)
 			if n := len(c.published("tab_id", info.ID, "tab.created")); n != 1 {
 				c.t.Errorf("%d events tell of the new tab", n)
 			}
