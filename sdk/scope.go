@@ -118,7 +118,7 @@ func Emit(ctx context.Context, typ string, data any) {
 		text, err := encode(data)
 		switch {
 		case err != nil:
-			s.server.dropped("its data has no JSON form: "+err.Error(), typ)
+			s.server.dropped("its data has no JSON form", typ, "error", err.Error())
 			return
 		case len(text) == 0 || text[0] != '{':
 			s.server.dropped("its data is no JSON object", typ)

@@ -24,6 +24,7 @@ type server struct {
 	link    *link
 	dirs    atomic.Pointer[Dirs]
 	calls   *gate
+	drops   drops
 
 	// life is the context of background work; end closes it.
 	life context.Context
@@ -170,7 +171,7 @@ func (s *server) Link(stream pluginv1.Plugin_LinkServer) error {
 	return s.link.serve(stream, s.life.Done())
 }
 
-// dropped logs an event that cannot be published.
-func (s *server) dropped(why, typ string) {
-	s.log.Error("event dropped: "+why, "type", clip(typ))
+// dropped takes note of an event that cannot be published.
+func (s *server) dropped(reason, typ string, args ...any) {
+	s.drops.add(s.log, reason, typ, args...)
 }
