@@ -3,7 +3,8 @@
 // like the browser's debugging pipe, for package transport.
 //
 // Only this machine is spoken to: whoever reaches that port has all that the
-// browser's user has, so it must not cross a network.
+// browser's user has, so it must not cross a network. And only to a browser of the
+// same user, where that can be seen (Linux): another one's would see what is typed.
 package devtools
 
 import (
@@ -15,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -104,7 +106,8 @@ func (a Address) Dial(ctx context.Context, id string) (r io.ReadCloser, w io.Wri
 	return reader{s}, writer{s}, path, nil
 }
 
-// local connects to loopback addresses only, whatever a name stands for.
+// local connects to loopback addresses only, whatever a name stands for, and to
+// this user's processes.
 func local(ctx context.Context, network, addr string) (net.Conn, error) {
 	d := net.Dialer{Timeout: dialWait, Control: func(_, addr string, _ syscall.RawConn) error {
 		host, _, err := net.SplitHostPort(addr)
@@ -113,7 +116,14 @@ func local(ctx context.Context, network, addr string) (net.Conn, error) {
 		}
 		return nil
 	}}
-	return d.DialContext(ctx, network, addr)
+	conn, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := owned(conn, os.Geteuid()); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 // find asks for the path of the browser's socket.
