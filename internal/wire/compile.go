@@ -66,14 +66,14 @@ func Compile(schema []byte, full func(schema []byte) (func(value []byte) *Violat
 type foreignKeyword struct{ pointer, keyword string }
 
 func (e *foreignKeyword) Error() string {
-	return at(e.pointer) + "keyword " + strconv.Quote(shorten(e.keyword, maxShown)) + " is not supported"
+	return at(e.pointer) + "keyword " + strconv.Quote(Shorten(e.keyword, maxShown)) + " is not supported"
 }
 
 func at(pointer string) string {
 	if pointer == "" {
 		return "schema: "
 	}
-	return "schema at " + shorten(pointer, maxPointer) + ": "
+	return "schema at " + Shorten(pointer, maxPointer) + ": "
 }
 
 // compiler counts what the limits bound.

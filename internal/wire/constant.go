@@ -46,7 +46,7 @@ func newFixed(values []any) (fixed, error) {
 	case 1:
 		f.expect = "expected " + shown[0]
 	default:
-		f.expect = "expected one of " + shorten(strings.Join(shown, ", "), 4*maxShown)
+		f.expect = "expected one of " + Shorten(strings.Join(shown, ", "), 4*maxShown)
 	}
 	return f, nil
 }
@@ -60,7 +60,7 @@ func show(v any) string {
 	if err != nil {
 		return "another value"
 	}
-	return shorten(string(b), maxShown)
+	return Shorten(string(b), maxShown)
 }
 
 func newConstant(v any) (constant, error) {

@@ -102,7 +102,7 @@ func (c *checker) checkString(inner []byte, escaped bool, n *node) {
 		if c.fails(false) {
 			return
 		}
-		c.violate(false, "expected a match of the pattern "+shorten(n.pattern.String(), maxShown))
+		c.violate(false, "expected a match of the pattern "+Shorten(n.pattern.String(), maxShown))
 	}
 }
 
@@ -134,7 +134,7 @@ func (c *checker) checkCount(count, least, most int, one, many string) {
 
 func (c *checker) violateBound(relation string, b *bound) {
 	if !c.fails(false) {
-		c.violate(false, "expected "+relation+shorten(string(b.raw), maxShown))
+		c.violate(false, "expected "+relation+Shorten(string(b.raw), maxShown))
 	}
 }
 

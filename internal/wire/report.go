@@ -138,7 +138,7 @@ func clean(s string) string {
 	if len(s) <= maxShown && isIdent(s) {
 		return s
 	}
-	s = shorten(s, maxShown)
+	s = Shorten(s, maxShown)
 	var b strings.Builder
 	for i, r := range s {
 		switch {
@@ -170,8 +170,8 @@ func isIdent(s string) bool {
 	return true
 }
 
-// shorten cuts s to about limit bytes, between characters.
-func shorten(s string, limit int) string {
+// Shorten cuts s to about limit bytes, between characters.
+func Shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

@@ -2,9 +2,10 @@ package diagnostics
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+
+	"github.com/vant-run/vant/internal/wire"
 )
 
 const (
@@ -238,14 +239,5 @@ func (p preview) text() string {
 	return b.String()
 }
 
-// cut shortens a text between two characters.
-func cut(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	n := maxText
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
+// cut shortens a text that is shown.
+func cut(s string) string { return wire.Shorten(s, maxText) }

@@ -5,7 +5,8 @@ package page
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/vant-run/vant/internal/wire"
 )
 
 // Bounds of texts that come from pages, in bytes.
@@ -15,15 +16,7 @@ const (
 )
 
 // clip cuts a text between two characters.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
+func clip(s string, n int) string { return wire.Shorten(s, n) }
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")

@@ -3,10 +3,10 @@ package target
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
 
+	"github.com/vant-run/vant/internal/wire"
 	"github.com/vant-run/vant/plugins/browser/transport"
 )
 
@@ -37,13 +37,6 @@ func (c *Chooser) SetFiles(ctx context.Context, files []string) error {
 	return c.session.Call(ctx, "DOM.setFileInputFiles", map[string]any{"files": files, "backendNodeId": c.BackendNodeID}, nil)
 }
 
-func clip(text string) string {
-	if len(text) > maxMessage {
-		text = text[:maxMessage] + "…"
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
-}
-
 // dialogOpening answers a dialog, or holds it; mu is held.
 func (t *Tab) dialogOpening(s *sessionOf, d Dialog) {
 	d.session = s.Session
@@ -51,7 +44,7 @@ func (t *Tab) dialogOpening(s *sessionOf, d Dialog) {
 	t.dialogs++
 	t.lastDialog = d
 	t.browser.publish("page.dialog", map[string]any{
-		"tab_id": t.ID, "kind": d.Kind, "message": clip(d.Message), "answered": !hold,
+		"tab_id": t.ID, "kind": d.Kind, "message": wire.Shorten(d.Message, maxMessage), "answered": !hold,
 	})
 	if hold {
 		t.dialog = &d
