@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,7 +55,6 @@ type running struct {
 	*target.Browser
 	process  *chromium.Process
 	link     *link
-	headless bool
 	restored time.Time     // when tabs were opened again
 	ended    chan struct{} // closed when it has gone and was cleaned up
 }
@@ -130,8 +130,11 @@ type start struct {
 	err  error
 }
 
-// errStopping: no browser is started any more.
-var errStopping = errors.New("the plugin is stopping")
+// stopping is the failure of calls when no browser is started any more.
+func stopping() error {
+	return sdk.Errorf("tab_crashed", "the plugin is stopping, and the browser with it: call again when it has started").
+		With(map[string]any{"browser": "lost"}).From(sdk.Downstream)
+}
 
 // alive says whether the browser can be used. A link is made again.
 func (r *running) alive() bool {
@@ -152,7 +155,7 @@ func (l *life) need(ctx context.Context) (*running, error) {
 		if s == nil {
 			if l.ctx.Err() != nil {
 				l.mu.Unlock()
-				return nil, errStopping
+				return nil, stopping()
 			}
 			s = &start{done: make(chan struct{})}
 			l.last = s
@@ -236,9 +239,8 @@ func (l *life) launch(ctx context.Context) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"--window-size=1280,800"}, l.c.Args...)
 	p, err := chromium.Start(ctx, chromium.Options{
-		Path: path, Headless: headless, Profile: profile, Env: os.Environ(), Args: append(args, rules...), Log: l.log,
+		Path: path, Headless: headless, Profile: profile, Args: slices.Concat(l.c.Args, rules), Log: l.log,
 	})
 	if err != nil {
 		return nil, sdk.Errorf("internal_error", "%s", err.Error()).From(sdk.Downstream)
@@ -246,7 +248,7 @@ func (l *life) launch(ctx context.Context) (*running, error) {
 	r, w := p.Pipe()
 	b := &running{
 		Browser: target.New(r, w, l.options(!headless)),
-		process: p, headless: headless, ended: make(chan struct{}),
+		process: p, ended: make(chan struct{}),
 	}
 	ctx, cancel := context.WithTimeout(ctx, firstTab)
 	defer cancel()

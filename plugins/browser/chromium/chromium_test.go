@@ -67,6 +67,17 @@ func TestFlagsOfTheUserWinAndFeaturesAreJoined(t *testing.T) {
 	if strings.Count(line, "--disable-features=") != 1 || strings.Count(line, "--enable-features=") != 1 {
 		t.Errorf("the lists are not joined: %s", line)
 	}
+	for want, o := range map[string]Options{
+		"--window-size=1280,800": {Headless: true},
+		"--window-size=640,480":  {Headless: true, Args: []string{"--window-size=640,480"}},
+	} {
+		for _, o.Headless = range []bool{true, false} {
+			args, err := commandLine(o, false)
+			if line := strings.Join(args, " "); err != nil || strings.Count(line, "--window-size=") != 1 || !strings.Contains(line, want+" ") {
+				t.Errorf("%s is not the window's size alone: %s, %v", want, line, err)
+			}
+		}
+	}
 	args, err = commandLine(Options{Path: "/b", Profile: "/p"}, true)
 	if line := strings.Join(args, " "); err != nil || strings.Contains(line, "--headless") || !strings.Contains(line, " --no-sandbox") {
 		t.Errorf("with a window, as root: %s, %v", line, err)

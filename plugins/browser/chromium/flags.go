@@ -113,10 +113,13 @@ func commandLine(o Options, root bool) ([]string, error) {
 	args := []string{o.Path, "--remote-debugging-pipe", "--user-data-dir=" + o.Profile}
 	args = append(args, flags...)
 	args = append(args, "--disable-features="+strings.Join(off, ","), "--enable-features="+strings.Join(on, ","))
+	if !slices.ContainsFunc(extra, func(arg string) bool { return strings.HasPrefix(arg, "--window-size=") }) {
+		// A common desktop's: without a screen to fit, the default makes pages show
+		// themselves as on a phone.
+		args = append(args, "--window-size=1280,800")
+	}
 	if o.Headless {
-		// Without a screen to fit, a common desktop's size: the default makes
-		// pages show themselves as on a phone.
-		args = append(args, "--headless", "--window-size=1280,800", "--mute-audio")
+		args = append(args, "--headless", "--mute-audio")
 	}
 	if root {
 		args = append(args, "--no-sandbox")

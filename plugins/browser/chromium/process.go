@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +23,8 @@ type Options struct {
 	// Profile is the folder of everything that persists (absolute). It is
 	// made, with mode 0700.
 	Profile string
-	// Env is the browser's whole environment; nil: this process's own.
+	// Env is where the browser's environment is taken from; nil: this process's
+	// own. It gets no more of it than it needs.
 	Env []string
 	// Args are flags besides the package's own, which they win over.
 	Args []string
@@ -95,10 +95,8 @@ func Start(ctx context.Context, o Options) (_ *Process, err error) {
 	if env == nil {
 		env = os.Environ()
 	}
-	name, _, _ := strings.Cut(prof.marker(), "=")
-	env = slices.DeleteFunc(slices.Clone(env), func(e string) bool { return strings.HasPrefix(e, name+"=") })
 	child, err := proc.Start(proc.Command{
-		Path: o.Path, Args: args, Env: append(env, prof.marker()), Dir: prof.dir,
+		Path: o.Path, Args: args, Env: append(environ(env), prof.marker()), Dir: prof.dir,
 		Stdout: words[1], Stderr: words[1],
 		ExtraFiles: []*os.File{commands[0], answers[1]},
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -233,18 +234,21 @@ func TestChildrenThatLeaveTheGroupAreEnded(t *testing.T) {
 	})
 }
 
-func TestTheBrowserGetsTheEnvironmentThatIsGiven(t *testing.T) {
+func TestTheBrowserGetsItsStartersEnvironmentOrTheOneThatIsGiven(t *testing.T) {
 	t.Setenv("CHROMIUM_TEST_SECRET", "x")
-	file := filepath.Join(t.TempDir(), "env")
-	dir := folder(t)
-	p := start(t, Options{Path: fake(t, "/usr/bin/env >"+file), Profile: dir, Env: []string{"A=1", "VANT_BROWSER_PROFILE=/other"}})
-	ends(t, p)
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := "\n" + string(b); !strings.Contains(got, "\nA=1\n") || !strings.Contains(got, "\nVANT_BROWSER_PROFILE="+dir+"\n") || strings.Contains(got, "SECRET") || strings.Contains(got, "/other") {
-		t.Errorf("environment:\n%s", got)
+	t.Setenv("LANGUAGE", "own")
+	for want, env := range map[string][]string{"own": nil, "given": {"LANGUAGE=given", "VANT_BROWSER_PROFILE=/other"}} {
+		file := filepath.Join(t.TempDir(), "env")
+		dir := folder(t)
+		p := start(t, Options{Path: fake(t, "/usr/bin/env >"+file), Profile: dir, Env: env})
+		ends(t, p)
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := "\n" + string(b); !strings.Contains(got, "\nLANGUAGE="+want+"\n") || !strings.Contains(got, "\nVANT_BROWSER_PROFILE="+dir+"\n") || strings.Contains(got, "SECRET") || strings.Contains(got, "/other") {
+			t.Errorf("environment:\n%s", got)
+		}
 	}
 }
 
@@ -266,5 +270,39 @@ func TestThePipeIsTheBrowsersDescriptors3And4(t *testing.T) {
 	}
 	if !strings.HasPrefix(p.Exit(), "exit status") {
 		t.Errorf("exit %q: the end of the pipe did not end it", p.Exit())
+	}
+}
+
+func TestABrowserGetsWhatItNeedsOfTheEnvironment(t *testing.T) {
+	home := t.TempDir()
+	env := []string{
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "LC_ALL=C.UTF-8", "XDG_CONFIG_HOME=" + home, "no_proxy=localhost",
+		"VANT_SOCKET=/secret", "API_KEY=secret", "HOMEX=secret", "LC=secret", "AWS_SECRET=secret", "SSLKEYLOGFILE=/secret",
+	}
+	dir := folder(t)
+	p := start(t, Options{Path: real(t), Profile: dir, Env: env})
+	ask(p).call("Browser.getVersion", "")
+	seen := 0
+	for _, id := range residue(t, dir) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", id.Pid))
+		if err != nil {
+			continue // it has ended
+		}
+		if strings.Contains(string(text), "secret") {
+			t.Errorf("process %d has %q", id.Pid, text)
+		}
+		if id.Pid != p.Pid() {
+			continue
+		}
+		for _, want := range append(env[:6:6], (&profile{dir: dir}).marker()) {
+			if strings.Contains("\x00"+string(text), "\x00"+want+"\x00") {
+				seen++
+			} else {
+				t.Errorf("the browser lacks %s", want)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("the browser's environment was not read")
 	}
 }
