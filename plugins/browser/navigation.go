@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/vant-run/vant/plugins/browser/target"
@@ -153,47 +150,4 @@ func (l *life) open(ctx context.Context, t *target.Tab, url string) error {
 		return e.With(data)
 	}
 	return err
-}
-
-// hostRules keeps the browser from hosts where names are resolved, which pages,
-// frames, workers and redirects all pass. What is excluded there is so from all
-// rules: an allowed host that is denied is left out, and a wider pattern that
-// allows one cannot be had.
-func hostRules(c config) ([]string, error) {
-	allowed, err := urlpolicy.Patterns(c.AllowHosts)
-	if err != nil {
-		return nil, fmt.Errorf("allow_hosts: %w", err)
-	}
-	denied, err := urlpolicy.Patterns(c.DenyHosts)
-	if err != nil {
-		return nil, fmt.Errorf("deny_hosts: %w", err)
-	}
-	var rules []string
-	for _, host := range denied {
-		for _, wide := range allowed {
-			if wide != host && covers(wide, host) && !covers(host, wide) {
-				return nil, fmt.Errorf("deny_hosts: %s cannot be taken out of %s of allow_hosts; list there the names that may be reached", host, wide)
-			}
-		}
-		rules = append(rules, "MAP "+host+" ~NOTFOUND")
-	}
-	if len(allowed) > 0 {
-		rules = append(rules, "MAP * ~NOTFOUND")
-	}
-	for _, host := range allowed {
-		if !slices.ContainsFunc(denied, func(d string) bool { return covers(d, host) }) {
-			rules = append(rules, "EXCLUDE "+host)
-		}
-	}
-	if rules == nil {
-		return nil, nil
-	}
-	// A proxy would resolve names and connect in the browser's place.
-	return []string{"--host-resolver-rules=" + strings.Join(rules, ","), "--no-proxy-server"}, nil
-}
-
-// covers tells whether a pattern is for all that another one is for.
-func covers(pattern, other string) bool {
-	suffix, wide := strings.CutPrefix(pattern, "*")
-	return pattern == other || wide && strings.HasSuffix(other, suffix)
 }

@@ -38,10 +38,7 @@ type Source int
 const (
 	// Typed is what a caller gave: a scheme may be missing.
 	Typed Source = iota
-	// Page is what a page's own top-level navigation or pop-up goes to: absolute
-	// URLs only. A page may also open a blob it made, as sites do with a receipt
-	// to print: such a URL names its origin, whose host is judged, and the
-	// browser opens it for no other one. Frames are not asked about here.
+	// Page is what a page itself goes to: absolute URLs only.
 	Page
 )
 
@@ -112,10 +109,6 @@ func (n *Navigation) Check(s string, from Source) (string, error) {
 		return "", &Rejected{RuleScheme, "of the vantage: pages only vantage:new can be opened, and not by a page"}
 	case "file":
 		return n.file(rest)
-	case "blob":
-		if from == Page {
-			return n.blob(rest)
-		}
 	}
 	if external(scheme) {
 		return "", &External{scheme}
@@ -172,23 +165,6 @@ func (n *Navigation) allow(u *address) (string, error) {
 		return "", tooLong()
 	}
 	return s, nil
-}
-
-// blob judges a blob by the origin in it.
-func (n *Navigation) blob(rest string) (string, error) {
-	scheme, inner, _ := cutScheme(rest)
-	if scheme != "http" && scheme != "https" {
-		return "", &Rejected{RuleScheme, "a blob: is opened only by a page of http or https that made it"}
-	}
-	u, err := parseAddress(scheme, inner)
-	if err != nil {
-		return "", err
-	}
-	s, denied := n.allow(u)
-	if denied != nil {
-		return "", denied
-	}
-	return "blob:" + s, nil
 }
 
 func tooLong() *Rejected {

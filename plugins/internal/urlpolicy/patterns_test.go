@@ -13,12 +13,12 @@ func TestEntriesHavePatterns(t *testing.T) {
 		"example.com.":        "example.com example.com.",
 		"*.example.com":       "example.com example.com. *.example.com *.example.com.",
 		"bücher.example":      "xn--bcher-kva.example xn--bcher-kva.example.",
-		"127.0.0.1":           "127.0.0.1",
-		"127.0.0.1/32":        "127.0.0.1",
-		"::1":                 "[::1]",
-		"[fd00::1]":           "[fd00::1]",
-		"FD00:0::1/128":       "[fd00::1]",
-		"::ffff:127.0.0.1":    "127.0.0.1",
+		"127.0.0.1":           "127.0.0.1 ::ffff:7f00:1 [::ffff:7f00:1]",
+		"127.0.0.1/32":        "127.0.0.1 ::ffff:7f00:1 [::ffff:7f00:1]",
+		"::1":                 "::1 [::1]",
+		"[fd00::1]":           "fd00::1 [fd00::1]",
+		"FD00:0::1/128":       "fd00::1 [fd00::1]",
+		"::ffff:127.0.0.1":    "127.0.0.1 ::ffff:7f00:1 [::ffff:7f00:1]",
 		"under_score.example": "under_score.example under_score.example.",
 	} {
 		got, err := Patterns([]string{entry})
