@@ -30,9 +30,14 @@ const (
 type link struct {
 	run string // of the browser that is driven
 
-	mu  sync.Mutex    // guards the fields that follow
-	up  chan struct{} // closed while there is a connection
-	why error         // why there is none
+	mu   sync.Mutex    // guards the fields that follow
+	up   chan struct{} // closed while there is a connection
+	lost chan struct{} // closed when that one is known to be lost
+	why  error         // why there is none
+}
+
+func newLink(run string) *link {
+	return &link{run: run, up: make(chan struct{}), lost: make(chan struct{}), why: target.ErrDisconnected}
 }
 
 // attach connects to the browser that the configuration names.
@@ -46,7 +51,7 @@ func (l *life) attach(ctx context.Context) (*running, error) {
 	}
 	o := l.options(true)
 	o.Lazy = true
-	b := &running{Browser: target.New(r, w, o), ended: make(chan struct{}), link: &link{run: run, up: make(chan struct{})}}
+	b := &running{Browser: target.New(r, w, o), ended: make(chan struct{}), link: newLink(run)}
 	ctx, cancel := context.WithTimeout(ctx, joinBound)
 	defer cancel()
 	version, err := cdp.Call(ctx, b.Root(), browser.GetVersion, cdp.Empty{})
@@ -60,7 +65,7 @@ func (l *life) attach(ctx context.Context) (*running, error) {
 		b.Close()
 		return failed(errors.Join(errors.New("the browser that was found cannot be driven"), err))
 	}
-	close(b.link.up)
+	b.link.back()
 	return b, nil
 }
 
@@ -89,15 +94,19 @@ func (l *life) keep(r *running) {
 	}
 }
 
+// rejoin fails when the plugin stops, also when it has just connected: who lets go
+// of the browser may have seen the old connection alone.
 func (l *life) rejoin(r *running) error {
 	ctx, cancel := context.WithTimeout(l.ctx, rejoinFor)
 	defer cancel()
 	for pause := rejoinPause; ; pause = min(2*pause, rejoinMaxPause) {
 		err := l.connect(ctx, r)
-		if err == nil && ctx.Err() == nil {
+		switch {
+		case l.ctx.Err() != nil:
+			return l.ctx.Err()
+		case err == nil:
 			return nil
-		}
-		if devtools.Gone(err) || ctx.Err() != nil {
+		case devtools.Gone(err) || ctx.Err() != nil:
 			return err
 		}
 		r.link.failed(err)
@@ -130,6 +139,7 @@ func (k *link) down() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.up, k.why = make(chan struct{}), target.ErrDisconnected
+	close(k.lost)
 }
 
 func (k *link) failed(err error) {
@@ -141,6 +151,7 @@ func (k *link) failed(err error) {
 func (k *link) back() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.lost = make(chan struct{})
 	close(k.up)
 }
 
@@ -149,22 +160,32 @@ func (r *running) online(ctx context.Context) (bool, error) {
 	if r.link == nil {
 		return true, nil
 	}
-	r.link.mu.Lock()
-	up := r.link.up
-	r.link.mu.Unlock()
 	t := time.NewTimer(linkBound)
 	defer t.Stop()
-	select {
-	case <-up:
-		return true, nil
-	case <-r.ended:
-		return false, nil
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
-	case <-t.C:
+	for {
 		r.link.mu.Lock()
-		defer r.link.mu.Unlock()
-		return false, disconnected("the connection to the browser was lost and is being made again: %s", r.link.why)
+		up, lost := r.link.up, r.link.lost
+		r.link.mu.Unlock()
+		wait := up
+		select {
+		case <-up:
+			if r.Connected() {
+				return true, nil
+			}
+			wait = lost // in a moment
+		default:
+		}
+		select {
+		case <-wait:
+		case <-r.ended:
+			return false, nil
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case <-t.C:
+			r.link.mu.Lock()
+			defer r.link.mu.Unlock()
+			return false, disconnected("the connection to the browser was lost and is being made again: %s", r.link.why)
+		}
 	}
 }
 

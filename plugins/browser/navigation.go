@@ -71,17 +71,17 @@ func navigation(p *sdk.Plugin, l *life) {
 			}, false)
 		}, long, failures, sdk.Since("0.1.0"))
 	sdk.Handle(p, "browser.stop", "Stop loading.",
-		func(ctx context.Context, in onTab) (arrived, error) {
+		func(ctx context.Context, in history) (arrived, error) {
 			t, err := l.act(ctx, in.TabID)
 			if err != nil {
 				return arrived{}, coded(err)
 			}
 			// Not in turn: it is what ends a navigation that takes long.
-			if err := t.Stop(ctx); err != nil {
+			if err := t.Stop(ctx, target.Wait(in.Wait), in.bound()); err != nil {
 				return arrived{}, coded(err)
 			}
 			return arrived{TabInfo: t.Info()}, nil
-		}, quick, failures, sdk.Idempotent(), sdk.Since("0.1.0"))
+		}, long, failures, sdk.Idempotent(), sdk.Since("0.1.0"))
 	step := func(name, summary string, by int) {
 		sdk.Handle(p, name, summary,
 			func(ctx context.Context, in history) (arrived, error) {

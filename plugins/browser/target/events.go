@@ -94,22 +94,18 @@ func (b *Browser) rootEvent(method string, params []byte) {
 			b.mu.Unlock()
 		}
 	case "Target.detachedFromTarget":
-		d := decode[detached](params)
+		id := decode[detached](params).SessionID
+		if b.o.Lazy {
+			b.sessionLost(id)
+			return
+		}
 		b.mu.Lock()
-		for _, t := range b.tabs {
-			if t.session == nil || t.session.ID() != d.SessionID {
-				continue
-			}
-			if b.o.Lazy {
-				t.drop() // the tab's end is told apart
-				break
-			}
+		if t := b.attachedBy(id); t != nil {
 			t.end(ErrTabClosed)
 			b.remove(t)
-			break
 		}
 		b.mu.Unlock()
-		b.conn.Load().Detach(d.SessionID, ErrTabClosed)
+		b.conn.Load().Detach(id, ErrTabClosed)
 	case "Target.targetInfoChanged":
 		info := decode[announced](params).Info
 		if b.o.Lazy {
@@ -276,8 +272,7 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		}
 	case "Inspector.targetReloadedAfterCrash":
 		if s.Session == t.session {
-			t.crashed = false
-			t.notify()
+			t.revived = true // the crash is over when it shows a document
 		}
 	}
 }

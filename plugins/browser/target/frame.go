@@ -102,7 +102,7 @@ func (t *Tab) frameNavigated(s *sessionOf, info frameInfo) {
 	if info.Unreachable != "" {
 		f.url = info.Unreachable
 	}
-	t.url, t.dialog, t.chooser, t.crashed = f.url, nil, nil, false
+	t.url, t.dialog, t.chooser, t.crashed, t.revived = f.url, nil, nil, false, false
 	t.committed++
 	t.browser.publish("page.load", map[string]any{"tab_id": t.ID, "event": 2, "uri": t.url})
 	t.notify()

@@ -241,6 +241,30 @@ func (j *joining) wait(ctx context.Context, t *Tab, ready chan struct{}, bound t
 	}
 }
 
+// sessionLost takes note that the browser has ended a session. When that was
+// because its tab closed, it tells of the tab before it answers what is asked now.
+func (b *Browser) sessionLost(id string) {
+	conn := b.conn.Load()
+	conn.Root().StartThen("Browser.getVersion", nil, func([]byte) {
+		b.mu.Lock()
+		if t := b.attachedBy(id); t != nil {
+			t.drop()
+		}
+		b.mu.Unlock()
+		conn.Detach(id, ErrDisconnected)
+	})
+}
+
+// attachedBy finds the tab of a session; mu is held.
+func (b *Browser) attachedBy(id string) *Tab {
+	for _, t := range b.tabs {
+		if t.session != nil && t.session.ID() == id {
+			return t
+		}
+	}
+	return nil
+}
+
 // drop forgets the session, which has ended; mu is held.
 func (t *Tab) drop() {
 	t.drops++

@@ -121,6 +121,8 @@ func (p *person) do(id int64, method, session, target string) {
 			p.tree(owed, target)
 		}
 		p.waiting = nil
+	case "Runtime.evaluate":
+		return // its scripts never end
 	case "Page.getFrameTree":
 		if p.find(session).asleep {
 			p.waiting = append(p.waiting, id)
@@ -203,6 +205,64 @@ func TestADiscardedTabEndsItsWaitAndNoOther(t *testing.T) {
 			t.Errorf("later: %v", err)
 		}
 	})
+}
+
+func TestWhoWaitsIsToldWhatHasEnded(t *testing.T) {
+	const lost = `{"method":"Target.detachedFromTarget","params":{"sessionId":"a"}}`
+	ends := map[string]struct {
+		end  func(b *Browser, p *person)
+		want error
+	}{
+		"the session": {func(_ *Browser, p *person) { p.say(lost) }, ErrDisconnected},
+		"the tab": {func(_ *Browser, p *person) {
+			p.say(lost)
+			p.say(`{"method":"Target.targetDestroyed","params":{"targetId":"a"}}`)
+		}, ErrTabClosed},
+		"the connection": {func(b *Browser, _ *person) {
+			b.Close()
+			b.Dropped()
+		}, ErrDisconnected},
+	}
+	waits := map[string]func(context.Context, *Tab) error{
+		"a command": func(ctx context.Context, t *Tab) error {
+			_, err := t.Raw(ctx, "Runtime.evaluate", nil)
+			return err
+		},
+		"a wait":        func(ctx context.Context, t *Tab) error { return t.WaitURL(ctx, func(string) bool { return false }) },
+		"an attachment": func(ctx context.Context, t *Tab) error { return t.Attach(ctx, false) },
+	}
+	for what, wait := range waits {
+		for which, end := range ends {
+			t.Run(what+", "+which, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					asleep := what == "an attachment"
+					b, p := drive(t, sheet{"a", "home", 7, asleep})
+					tab := b.byTarget["a"]
+					if !asleep {
+						if err := tab.Attach(t.Context(), false); err != nil {
+							t.Fatal(err)
+						}
+					}
+					ended := make(chan error)
+					go func() { ended <- wait(t.Context(), tab) }()
+					synctest.Wait()
+					end.end(b, p)
+					if err := <-ended; !errors.Is(err, end.want) {
+						t.Errorf("it was told %v", err)
+					}
+					if which != "the session" {
+						return
+					}
+					p.mu.Lock()
+					p.find("a").asleep = false
+					p.mu.Unlock()
+					if err := tab.Attach(t.Context(), false); err != nil {
+						t.Errorf("attached to again: %v", err)
+					}
+				})
+			})
+		}
+	}
 }
 
 func TestATabIsInTheWindowWhereAPersonHasPutIt(t *testing.T) {

@@ -54,16 +54,16 @@ const errorPage = 5 * time.Second
 // Navigate loads url. A page that still loads when timeout is over is no error.
 func (t *Tab) Navigate(ctx context.Context, url, referrer string, wait Wait, timeout time.Duration) (Navigation, error) {
 	before := t.leave()
-	if err := t.Answers(ctx); err != nil {
+	if err := before.answers(ctx); err != nil {
 		return Navigation{}, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errStillLoading)
 	defer cancel()
-	ctx, end := t.guard(ctx)
+	ctx, end := before.guard(ctx)
 	defer end()
 	asked := transport.Go(t.Session(), page.Navigate, page.NavigateParams{URL: url, Referrer: referrer})
 	if wait == None { // an address that is refused at once is told
-		if err := t.waitFor(ctx, asked.Pending, func() bool { return before.begun() || answered(asked.Pending) }); err != nil || !answered(asked.Pending) {
+		if err := before.waitFor(ctx, asked.Pending, func() bool { return before.begun() || answered(asked.Pending) }); err != nil || !answered(asked.Pending) {
 			return Navigation{Moved: true}, ignoreLoading(err)
 		}
 	}
@@ -85,10 +85,10 @@ func (t *Tab) Navigate(ctx context.Context, url, referrer string, wait Wait, tim
 	case res.ErrorText != "":
 		shown, cancel := context.WithTimeout(ctx, errorPage)
 		defer cancel()
-		_ = t.wait(shown, func() bool { return before.arrived(loader) && !t.loading }) // if it does not come, the failure is the same
+		_ = before.wait(shown, func() bool { return before.arrived(loader) && !t.loading }) // if it does not come, the failure is the same
 		return Navigation{}, &LoadError{URL: url, Name: res.ErrorText}
 	case loader == "": // within the document
-		err := t.wait(ctx, func() bool { return t.sameDocument > before.within || t.committed > before.committed })
+		err := before.wait(ctx, func() bool { return t.sameDocument > before.within || t.committed > before.committed })
 		return Navigation{Moved: true}, ignoreLoading(err)
 	case wait == None:
 		return Navigation{Moved: true}, nil
@@ -118,16 +118,31 @@ func ignoreLoading(err error) error {
 type moment struct {
 	t                                      *Tab
 	requested, committed, within, failures int
+	crashes                                int
 }
 
 // leave takes note of the moment before a navigation. A crashed tab gets a new
-// renderer by it: whoever waits now waits for that one.
+// renderer by it: whoever waits since then waits for that one.
 func (t *Tab) leave() moment {
 	t.browser.mu.Lock()
 	defer t.browser.mu.Unlock()
-	t.crashed = false
-	return moment{t, t.requested, t.committed, t.sameDocument, t.failures}
+	return moment{t, t.requested, t.committed, t.sameDocument, t.failures, t.crashes}
 }
+
+// wait is the tab's, but for crashes before the moment.
+func (m moment) wait(ctx context.Context, ok func() bool) error { return m.waitFor(ctx, nil, ok) }
+
+func (m moment) waitFor(ctx context.Context, p *transport.Pending, ok func() bool) error {
+	return m.t.waitFor(ctx, p, m.crashes, ok)
+}
+
+// guard is the tab's, but for crashes before the moment.
+func (m moment) guard(ctx context.Context) (context.Context, func()) {
+	return m.t.guardSince(ctx, m.crashes)
+}
+
+// answers is the tab's, but for crashes before the moment.
+func (m moment) answers(ctx context.Context) error { return m.t.answersSince(ctx, m.crashes) }
 
 // stuckBound is how long a page may be busy before it is taken for one that holds
 // up its own end.
@@ -139,7 +154,7 @@ func (m moment) free() (done func()) {
 	t := m.t
 	timer := time.AfterFunc(stuckBound, func() {
 		t.browser.mu.Lock()
-		there := t.committed <= m.committed && t.blocked() == nil
+		there := t.committed <= m.committed && t.blockedSince(m.crashes) == nil
 		s := t.session
 		t.browser.mu.Unlock()
 		if there {
@@ -202,7 +217,7 @@ func (t *Tab) statusOf(loader string) int {
 func (t *Tab) settle(ctx context.Context, before moment, loader string, wait Wait) (Navigation, error) {
 	n := Navigation{Moved: true}
 	defer before.free()()
-	err := t.wait(ctx, func() bool {
+	err := before.wait(ctx, func() bool {
 		if !before.arrived(loader) {
 			return false
 		}
@@ -245,7 +260,7 @@ func (t *Tab) readTitle(ctx context.Context) {
 // Reload loads the page again.
 func (t *Tab) Reload(ctx context.Context, ignoreCache bool, wait Wait, timeout time.Duration) (Navigation, error) {
 	before := t.leave()
-	if err := t.Answers(ctx); err != nil {
+	if err := before.answers(ctx); err != nil {
 		return Navigation{}, err
 	}
 	asked := t.Session().Start("Page.reload", page.ReloadParams{IgnoreCache: &ignoreCache})
@@ -254,7 +269,8 @@ func (t *Tab) Reload(ctx context.Context, ignoreCache bool, wait Wait, timeout t
 
 // History goes steps forward in the history, or back. At its ends nothing moves.
 func (t *Tab) History(ctx context.Context, steps int, wait Wait, timeout time.Duration) (Navigation, error) {
-	guarded, end := t.guard(ctx)
+	before := t.leave()
+	guarded, end := before.guard(ctx)
 	h, err := cdp.Call(guarded, t.Session(), page.GetNavigationHistory, cdp.Empty{})
 	end()
 	if err != nil {
@@ -264,8 +280,7 @@ func (t *Tab) History(ctx context.Context, steps int, wait Wait, timeout time.Du
 	if i < 0 || i >= len(h.Entries) {
 		return Navigation{}, nil
 	}
-	before := t.leave()
-	if err := t.Answers(ctx); err != nil {
+	if err := before.answers(ctx); err != nil {
 		return Navigation{}, err
 	}
 	asked := t.Session().Start("Page.navigateToHistoryEntry", page.NavigateToHistoryEntryParams{EntryID: h.Entries[i].ID})
@@ -277,14 +292,14 @@ func (t *Tab) move(ctx context.Context, before moment, asked *transport.Pending,
 	n := Navigation{Moved: true}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errStillLoading)
 	defer cancel()
-	ctx, end := t.guard(ctx)
+	ctx, end := before.guard(ctx)
 	defer end()
 	if wait == None {
-		return n, ignoreLoading(t.waitFor(ctx, asked, before.begun))
+		return n, ignoreLoading(before.waitFor(ctx, asked, before.begun))
 	}
 	defer before.free()()
 	failed, document, uri := "", false, ""
-	err := t.waitFor(ctx, asked, func() bool {
+	err := before.waitFor(ctx, asked, func() bool {
 		document = t.committed > before.committed
 		if t.failures > before.failures {
 			failed, uri = t.lastLoadError, t.startingURL
@@ -297,7 +312,7 @@ func (t *Tab) move(ctx context.Context, before moment, asked *transport.Pending,
 	case failed != "" && failed != aborted:
 		shown, cancel := context.WithTimeout(ctx, errorPage)
 		defer cancel()
-		_ = t.wait(shown, func() bool { return t.committed > before.committed && !t.loading }) // if it does not come, the failure is the same
+		_ = before.wait(shown, func() bool { return t.committed > before.committed && !t.loading }) // if it does not come, the failure is the same
 		return n, &LoadError{URL: uri, Name: failed}
 	case !document:
 		return n, nil
@@ -305,20 +320,43 @@ func (t *Tab) move(ctx context.Context, before moment, asked *transport.Pending,
 	return t.settle(ctx, before, "", wait)
 }
 
-// Stop ends what loads.
-func (t *Tab) Stop(ctx context.Context) error {
-	ctx, end := t.guard(ctx)
+// Stop ends what loads, and waits until nothing does, unless wait is None: how far
+// the others would wait makes no difference.
+func (t *Tab) Stop(ctx context.Context, wait Wait, timeout time.Duration) error {
+	before := t.leave()
+	if err := before.answers(ctx); err != nil {
+		return err
+	}
+	asked := t.Session().Start("Page.stopLoading", nil)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errStillLoading)
+	defer cancel()
+	ctx, end := before.guard(ctx)
 	defer end()
-	_, err := cdp.Call(ctx, t.Session(), page.StopLoading, cdp.Empty{})
-	return t.gone(err)
+	return ignoreLoading(before.waitFor(ctx, asked, func() bool {
+		return answered(asked) && (wait == None || !t.pending() && !t.loading)
+	}))
 }
 
 // WaitLoad waits until the document that the tab shows has loaded.
 func (t *Tab) WaitLoad(ctx context.Context) error {
-	return t.wait(ctx, func() bool { return !t.pending() && !t.loading && (t.committed == 0 || t.load == t.main.loader) })
+	return t.waitToCome(ctx, func() bool {
+		return !t.crashed && !t.pending() && !t.loading && (t.committed == 0 || t.load == t.main.loader)
+	})
 }
 
 // WaitURL waits until the tab's address is one that fits.
 func (t *Tab) WaitURL(ctx context.Context, fits func(url string) bool) error {
-	return t.wait(ctx, func() bool { return fits(t.uri()) })
+	return t.waitToCome(ctx, func() bool { return !t.crashed && fits(t.uri()) })
+}
+
+// waitToCome is wait for what a navigation may bring that was begun: the crash that
+// it brings the tab back from does not end it.
+func (t *Tab) waitToCome(ctx context.Context, ok func() bool) error {
+	t.browser.mu.Lock()
+	crashes := noCrash
+	if t.pending() {
+		crashes = t.crashes
+	}
+	t.browser.mu.Unlock()
+	return t.waitFor(ctx, nil, crashes, ok)
 }

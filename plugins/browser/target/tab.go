@@ -45,7 +45,9 @@ type Tab struct {
 	failures      int     // loads that failed so far
 	issued        []int64 // generations of refs
 	loading       bool
-	crashed       bool
+	crashed       bool  // until a new renderer shows a document
+	crashes       int   // renderers that have ended so far
+	revived       bool  // there is a new renderer, which has shown none yet
 	why           error // why it has gone
 	dialog        *Dialog
 	chooser       *Chooser
@@ -128,8 +130,12 @@ func (t *Tab) gone(err error) error {
 	default:
 	}
 	var refused *transport.Error
-	if errors.As(err, &refused) && refused.Code == -32602 && refused.Message == "No target with given id found" {
+	switch {
+	case !errors.As(err, &refused):
+	case refused.Code == -32602 && refused.Message == "No target with given id found":
 		return ErrTabClosed
+	case refused.Code == -32001: // it has ended the session, and has not told why
+		return t.browser.gone(transport.ErrClosed)
 	}
 	return t.browser.gone(err)
 }
@@ -166,8 +172,11 @@ func (t *Tab) follow(s *transport.Session) *transport.Pending {
 	if t.browser.o.Files != nil {
 		s.Start("Fetch.enable", jsonv2.Value(`{"patterns":[{"urlPattern":"file://*"}]}`))
 	}
-	return s.Start("Target.setAutoAttach", jsonv2.Value(`{"autoAttach":true,"waitForDebuggerOnStart":true,"flatten":true}`))
+	return s.Start("Target.setAutoAttach", autoAttach)
 }
+
+// autoAttach makes the browser attach to what a page, a frame or a worker starts.
+var autoAttach = jsonv2.Value(`{"autoAttach":true,"waitForDebuggerOnStart":true,"flatten":true}`)
 
 // attachChild takes in a frame of another process, or a worker; mu is held.
 func (t *Tab) attachChild(parent *sessionOf, a attached) {
@@ -194,6 +203,7 @@ func (t *Tab) attachChild(parent *sessionOf, a attached) {
 		t.children[a.SessionID] = true
 		own.Start("Runtime.enable", nil)
 		own.Start("Log.enable", nil)
+		own.Start("Target.setAutoAttach", autoAttach) // the workers that it starts
 	default:
 		t.browser.release(parent.Session, a)
 		return
@@ -215,8 +225,8 @@ func (t *Tab) frameCrashed(s *sessionOf) {
 
 // crash notes that the tab's renderer has ended; mu is held.
 func (t *Tab) crash(status string) {
-	first := !t.crashed
-	t.crashed, t.loading = true, false
+	again := t.crashed && !t.revived // told already
+	t.crashed, t.revived, t.loading = true, false, false
 	if status != "" {
 		t.lastCrash = status
 	} else if t.lastCrash == "" {
@@ -229,8 +239,11 @@ func (t *Tab) crash(status string) {
 	}
 	t.main.world = ""
 	t.dialog = nil
+	if !again {
+		t.crashes++
+	}
 	t.notify()
-	if !first {
+	if again {
 		return
 	}
 	reason := 0
@@ -250,8 +263,12 @@ func (t *Tab) end(why error) {
 	}
 	t.why = why
 	close(t.done)
+	conn := t.browser.conn.Load()
 	for id := range t.children {
-		t.browser.conn.Load().Detach(id, why)
+		conn.Detach(id, why)
+	}
+	if t.session != nil {
+		conn.Detach(t.session.ID(), why)
 	}
 	t.notify()
 }
@@ -263,10 +280,13 @@ func (t *Tab) notify() {
 }
 
 // wait waits until ok, which is asked with mu held, after each change.
-func (t *Tab) wait(ctx context.Context, ok func() bool) error { return t.waitFor(ctx, nil, ok) }
+func (t *Tab) wait(ctx context.Context, ok func() bool) error {
+	return t.waitFor(ctx, nil, noCrash, ok)
+}
 
-// waitFor is wait for what a command brings about: its failure ends the wait.
-func (t *Tab) waitFor(ctx context.Context, p *transport.Pending, ok func() bool) error {
+// waitFor is wait for what a command brings about: its failure ends the wait. The
+// first crashes that the tab has had do not.
+func (t *Tab) waitFor(ctx context.Context, p *transport.Pending, crashes int, ok func() bool) error {
 	var answered <-chan struct{}
 	if p != nil {
 		answered = p.Done()
@@ -277,7 +297,7 @@ func (t *Tab) waitFor(ctx context.Context, p *transport.Pending, ok func() bool)
 	b.mu.Unlock()
 	for {
 		b.mu.Lock()
-		good, changed, why, crashed, dropped := ok(), t.changed, t.why, t.crashed, t.drops > drops
+		good, changed, why, crashed, dropped := ok(), t.changed, t.why, t.hasCrashed(crashes), t.drops > drops
 		b.mu.Unlock()
 		switch {
 		case why != nil:
@@ -302,12 +322,22 @@ func (t *Tab) waitFor(ctx context.Context, p *transport.Pending, ok func() bool)
 	}
 }
 
+// noCrash stands for no crash that the tab has had.
+const noCrash = 0
+
+// hasCrashed tells whether the tab's renderer has ended, and not only the first
+// crashes times; mu is held.
+func (t *Tab) hasCrashed(crashes int) bool { return t.crashed && t.crashes > crashes }
+
 // guard gives a context that ends with a typed cause when the page can answer no
 // more: the tab has gone or crashed, or a dialog is open that nobody answers.
-func (t *Tab) guard(ctx context.Context) (context.Context, func()) {
+func (t *Tab) guard(ctx context.Context) (context.Context, func()) { return t.guardSince(ctx, noCrash) }
+
+// guardSince is guard for what brings a new renderer after the first crashes.
+func (t *Tab) guardSince(ctx context.Context, crashes int) (context.Context, func()) {
 	b := t.browser
 	b.mu.Lock()
-	why, changed := t.blocked(), t.changed
+	why, changed := t.blockedSince(crashes), t.changed
 	b.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	if why != nil {
@@ -326,7 +356,7 @@ func (t *Tab) guard(ctx context.Context) (context.Context, func()) {
 			case <-changed:
 			}
 			b.mu.Lock()
-			why, changed = t.blocked(), t.changed
+			why, changed = t.blockedSince(crashes), t.changed
 			b.mu.Unlock()
 			if why != nil {
 				cancel(why)
@@ -338,11 +368,13 @@ func (t *Tab) guard(ctx context.Context) (context.Context, func()) {
 }
 
 // blocked says why the page cannot answer; mu is held.
-func (t *Tab) blocked() error {
+func (t *Tab) blocked() error { return t.blockedSince(noCrash) }
+
+func (t *Tab) blockedSince(crashes int) error {
 	switch {
 	case t.why != nil:
 		return t.why
-	case t.crashed:
+	case t.hasCrashed(crashes):
 		return ErrTabCrashed
 	case t.dialog != nil && t.browser.o.HoldDialogs:
 		return ErrDialogOpen
@@ -350,8 +382,17 @@ func (t *Tab) blocked() error {
 	return nil
 }
 
-// Raw runs a command in the page's session as it is, and gives the raw result.
+// Raw runs a command in the page's session as it is, and gives the raw result. A
+// dialog holds up all but its answer.
 func (t *Tab) Raw(ctx context.Context, method string, params jsonv2.Value) ([]byte, error) {
+	if method != "Page.handleJavaScriptDialog" {
+		var end func()
+		ctx, end = t.guard(ctx)
+		defer end()
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // nothing is sent
+	}
 	raw, err := t.Session().Start(method, params).Wait(ctx)
 	if err != nil {
 		return nil, t.gone(err)
@@ -393,11 +434,13 @@ func (t *Tab) Health(ctx context.Context) Health {
 }
 
 // Answers says why the tab's page cannot be acted on now, nil when it can.
-func (t *Tab) Answers(ctx context.Context) error {
+func (t *Tab) Answers(ctx context.Context) error { return t.answersSince(ctx, noCrash) }
+
+func (t *Tab) answersSince(ctx context.Context, crashes int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	t.browser.mu.Lock()
 	defer t.browser.mu.Unlock()
-	return t.blocked()
+	return t.blockedSince(crashes)
 }
