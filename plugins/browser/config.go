@@ -21,13 +21,15 @@ type config struct {
 	Restore    bool     `json:"restore,omitempty" doc:"after the browser was lost, open the addresses of its tabs again, private ones excepted"`
 	Dialogs    string   `json:"dialogs,omitempty" enum:"dismiss,hold" doc:"dismiss, the default: alerts are accepted, confirm and prompt are dismissed, pages may be left; hold: page.dialog answers"`
 	AllowFile  []string `json:"allow_file,omitempty" doc:"folders, absolute, below which file: addresses may be opened"`
+	UploadFrom []string `json:"upload_from,omitempty" doc:"folders, absolute, below which files may be uploaded; without it every file that the host's user may read can be"`
+	WriteTo    []string `json:"write_to,omitempty" doc:"folders, absolute, below which pictures may be written; without it they may be written over every file that the host's user may change"`
 	AllowHosts []string `json:"allow_hosts,omitempty" doc:"hosts that may be reached, all others may not: names, *.names and single addresses"`
 	DenyHosts  []string `json:"deny_hosts,omitempty" doc:"hosts that may not be reached; wins over allow_hosts; where either list is given, no proxy is used"`
 }
 
 // check says what the schema cannot.
 func (c config) check() error {
-	for _, folder := range append(slices.Clone(c.AllowFile), c.Profile) {
+	for _, folder := range slices.Concat(c.AllowFile, c.UploadFrom, c.WriteTo, []string{c.Profile}) {
 		if folder != "" && !filepath.IsAbs(folder) {
 			return fmt.Errorf("%s is not an absolute path", folder)
 		}

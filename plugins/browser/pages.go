@@ -125,13 +125,16 @@ func pages(p *sdk.Plugin, l *life) {
 			if err != nil {
 				return nil, coded(err)
 			}
+			if a.Files, err = l.uploads().readable(a.Files); err != nil {
+				return nil, err
+			}
 			t, err := l.act(ctx, in.TabID)
 			if err != nil {
 				return nil, coded(err)
 			}
 			out, err := page.Interact(ctx, t, a)
 			return out, coded(err)
-		}, long, common, sdk.Since("0.1.0"), sdk.Example(`{"ref":"@e1_1","action":"click"}`),
+		}, long, common, sdk.Errors("permission_denied"), sdk.Since("0.1.0"), sdk.Example(`{"ref":"@e1_1","action":"click"}`),
 		sdk.Example(`{"selector":"input[name=q]","action":"fill","value":"vant"}`))
 	sdk.Handle(p, "page.wait", "Wait for a text, an element, an address, a load or an expression.",
 		func(ctx context.Context, in wait) (bool, error) {
@@ -156,15 +159,19 @@ func pages(p *sdk.Plugin, l *life) {
 		}, quick, common, sdk.ReadOnly(), sdk.Since("0.1.0"), sdk.Example(`{"kind":"metadata"}`))
 	sdk.Handle(p, "page.screenshot", "Take a picture into a file.",
 		func(ctx context.Context, in shot) (page.Picture, error) {
+			path, err := l.writes().writable(in.Path)
+			if err != nil {
+				return page.Picture{}, err
+			}
 			t, err := l.tab(ctx, in.TabID)
 			if err != nil {
 				return page.Picture{}, coded(err)
 			}
 			picture, err := page.Screenshot(ctx, t, page.Shot{
-				Path: in.Path, FullPage: in.FullPage, Ref: in.Ref, Format: in.Format, Quality: in.Quality, Annotate: in.Annotate,
+				Path: path, FullPage: in.FullPage, Ref: in.Ref, Format: in.Format, Quality: in.Quality, Annotate: in.Annotate,
 			})
 			return picture, coded(err)
-		}, quick, common, sdk.Errors("screenshot_error"), sdk.Since("0.1.0"), sdk.Example(`{"path":"/tmp/page.png"}`))
+		}, quick, common, sdk.Errors("screenshot_error", "permission_denied"), sdk.Since("0.1.0"), sdk.Example(`{"path":"/tmp/page.png"}`))
 	sdk.Handle(p, "page.diagnostics", "What the page wrote to the console, and its errors.",
 		func(ctx context.Context, in diagnose) (diagnostics.Report, error) {
 			t, err := l.tab(ctx, in.TabID)

@@ -143,16 +143,20 @@ func windows(p *sdk.Plugin, l *life) {
 		}, quick, sdk.Errors("not_found", codeDisconnected), sdk.Since("0.1.0"))
 	sdk.Handle(p, "browser.cdp", "Run a command of the Chrome DevTools Protocol in a tab.",
 		func(ctx context.Context, in rawCall) (json.RawMessage, error) {
+			params, err := l.uploads().rawFiles(in.Method, in.Params)
+			if err != nil {
+				return nil, err
+			}
 			t, err := l.act(ctx, in.TabID)
 			if err != nil {
 				return nil, coded(err)
 			}
-			raw, err := t.Raw(ctx, in.Method, jsonv2.Value(in.Params))
+			raw, err := t.Raw(ctx, in.Method, jsonv2.Value(params))
 			var refused *transport.Error
 			if errors.As(err, &refused) {
 				return nil, sdk.Errorf("invalid_params", "%s", refused.Error()).With(map[string]any{"cdp_code": refused.Code}).From(sdk.Caller)
 			}
 			return raw, coded(err)
-		}, long, sdk.Errors("not_found", "tab_crashed", "dialog_open", "timeout", codeDisconnected), sdk.Since("0.1.0"),
+		}, long, sdk.Errors("not_found", "tab_crashed", "dialog_open", "timeout", "permission_denied", codeDisconnected), sdk.Since("0.1.0"),
 		sdk.Example(`{"method":"Page.getLayoutMetrics"}`))
 }
