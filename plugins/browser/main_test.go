@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -29,7 +30,12 @@ func run(m *testing.M) int {
 	defer server.Close()
 	defer server.CloseClientConnections()
 	site = server.URL
-	return m.Run()
+	status := m.Run()
+	if err := shared.end(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return status
 }
 
 // client calls a plugin for a test.
@@ -172,19 +178,22 @@ func (t *tab) ref(role, name string) string {
 	return ""
 }
 
-// group runs tests of one browser side by side. Their tabs open in its first
-// window, since the current one may be another test's, and closed with it.
-func group(t *testing.T, config string, tests map[string]func(c *client)) {
+// group runs tests of one browser side by side: it is that of all groups of the same
+// configuration. Their tabs open in its first window, since the current one may be
+// another test's, and closed with it.
+func group(t *testing.T, config string, tests ...map[string]func(c *client)) {
 	t.Helper()
 	t.Parallel()
-	shared := alone(t, config)
-	home := shared.windows()[0].ID
+	b := shared.of(config)
 	t.Run("group", func(t *testing.T) { // ends when all of them have
-		for name, test := range tests {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				test(&client{t, shared.Session, home})
-			})
+		for _, some := range tests {
+			for name, test := range some {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					s, home := b()
+					test(&client{t, s, home})
+				})
+			}
 		}
 	})
 }

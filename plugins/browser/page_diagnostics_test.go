@@ -104,6 +104,30 @@ func TestDiagnostics(t *testing.T) {
 			c.call("page.javascript", p.with(m{"script": "console.warn('from another site')", "frame": frames[1].ID}), &v)
 			p.told(nil, func(r diagnostics.Report) bool { return with(r, "console", "warn", "from another site") != nil })
 		},
+		"workers in workers are heard, wherever they are": func(c *client) {
+			// worker is a script that starts workers in one another and says so in the last.
+			worker := func(depth int, says string) string {
+				script := fmt.Sprintf("console.log(%q); setTimeout(() => { throw new Error(%q) })", says, says)
+				for range depth {
+					script = fmt.Sprintf("new Worker(URL.createObjectURL(new Blob([%q])))", script)
+				}
+				return "void " + script
+			}
+			p := c.open("/pages/frames-cross")
+			p.find("button", "Other site")
+			var frames []struct{ ID string }
+			c.call("page.frames", p.with(nil), &frames)
+			for i, where := range []string{"the page", "a frame of another site"} {
+				for depth := 1; depth <= 3; depth++ {
+					says := fmt.Sprintf("%d deep in %s", depth, where)
+					var v any
+					c.call("page.javascript", p.with(m{"script": worker(depth, says), "frame": frames[i].ID}), &v)
+					p.told(nil, func(r diagnostics.Report) bool {
+						return with(r, "console", "log", says) != nil && with(r, "error", "error", says) != nil
+					})
+				}
+			}
+		},
 		"a flood is counted, and other tabs answer meanwhile": func(c *client) {
 			p := c.open("/pages/diagnostics-flood?n=2000")
 			out := p.told(nil, func(r diagnostics.Report) bool { return len(r.Events) == diagnostics.Size && r.Dropped >= 1500 })

@@ -86,6 +86,7 @@ func TestDialogsThatAreHeld(t *testing.T) {
 			for method, params := range map[string]m{
 				"page.javascript": {"script": "1"}, "page.snapshot": {}, "page.inspect": {"kind": "text"}, "page.wait": {"text": "Nothing", "timeout_ms": 30000},
 				"page.interact": {"ref": before, "action": "click", "timeout_ms": 30000}, "page.screenshot": {"path": "/nowhere/x.png"},
+				"browser.cdp": {"method": "Runtime.evaluate", "params": m{"expression": "1"}},
 			} {
 				if method == "page.screenshot" {
 					params["path"] = c.t.TempDir() + "/x.png"
@@ -104,6 +105,8 @@ func TestDialogsThatAreHeld(t *testing.T) {
 			p.is("log.findLast(e => e.type === 'answer').value", true)
 			c.refused("not_found", "page.dialog", p.with(m{"accept": true}))
 			p.does("click", m{"ref": before})
+			c.call("browser.cdp", p.with(m{"method": "Page.handleJavaScriptDialog", "params": m{"accept": true}}), &v)
+			c.refused("dialog_open", "browser.cdp", p.with(m{"method": "Runtime.evaluate", "params": m{"expression": "alert(1)"}}))
 			c.call("page.dialog", p.with(m{"accept": false}), &v)
 			p.does("click", sel("#now"))
 			c.call("page.dialog", p.with(m{"accept": false}), &v)

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"net"
+	"testing"
+
+	"github.com/vant-run/vant/sdk"
+)
+
+// netError is Chromium's name of why a navigation has failed.
+func netError(t testing.TB, e *sdk.Error) string {
+	t.Helper()
+	var data struct {
+		NetError string `json:"net_error"`
+	}
+	raw, ok := e.Data.(json.RawMessage)
+	if !ok || json.Unmarshal(raw, &data) != nil || data.NetError == "" {
+		t.Errorf("the data is %s", raw)
+	}
+	return data.NetError
+}
+
+// closedPort is an address on loopback that refuses connections.
+func closedPort(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// failures are tests of navigations that fail.
+var failures = map[string]func(c *client){
+	"a failure has Chromium's name": func(c *client) {
+		p := c.open("/pages/buttons")
+		for url, want := range map[string]string{
+			"http://" + closedPort(c.t) + "/x":                 "net::ERR_CONNECTION_REFUSED",
+			"http://no-such-host.invalid/":                     "net::ERR_NAME_NOT_RESOLVED",
+			site + "/drop":                                     "net::ERR_EMPTY_RESPONSE",
+			site + "/auth":                                     "net::ERR_INVALID_AUTH_CREDENTIALS",
+			site + "/redirect-loop":                            "net::ERR_TOO_MANY_REDIRECTS",
+			"https" + site[4:] + "/":                           "net::ERR_SSL_PROTOCOL_ERROR",
+			"http://127.0.0.1:1/":                              "net::ERR_UNSAFE_PORT",
+			site + "/redirect?to=http://no-such-host.invalid/": "net::ERR_NAME_NOT_RESOLVED",
+		} {
+			before := len(c.published("tab_id", p.id, "page.load_failed"))
+			e := c.refused("navigation_failed", "browser.navigate", p.with(map[string]any{"uri": url}))
+			if got := netError(c.t, e); got != want {
+				c.t.Errorf("%s: %s", url, got)
+			}
+			if n := len(c.published("tab_id", p.id, "page.load_failed")); n == before {
+				c.t.Errorf("%s: no event tells of it", url)
+			}
+			var health struct {
+				Error string `json:"last_load_error"`
+			}
+			c.call("page.native_diagnostics", p.with(nil), &health)
+			if health.Error != want {
+				c.t.Errorf("%s: diagnostics say %q", url, health.Error)
+			}
+			if info := p.goTo("/pages/buttons", nil); info.Title != "Buttons" || info.Status != 200 {
+				c.t.Errorf("after %s: %+v", url, info)
+			}
+		}
+	},
+	"a failed page can be reloaded and left": func(c *client) {
+		p := c.open("/pages/buttons")
+		c.refused("navigation_failed", "browser.navigate", p.with(map[string]any{"uri": site + "/drop"}))
+		if info := p.info(); info.URI != site+"/drop" || info.Loading {
+			c.t.Errorf("it shows %+v", info)
+		}
+		if got := netError(c.t, c.refused("navigation_failed", "browser.reload", p.with(nil))); got != "net::ERR_EMPTY_RESPONSE" {
+			c.t.Errorf("reloading gives %s", got)
+		}
+		if info := p.move("browser.back", nil); info.Title != "Buttons" || !*info.Moved {
+			c.t.Errorf("back it is %+v", info)
+		}
+		if got := netError(c.t, c.refused("navigation_failed", "browser.forward", p.with(nil))); got != "net::ERR_EMPTY_RESPONSE" {
+			c.t.Errorf("forward gives %s", got)
+		}
+	},
+}
