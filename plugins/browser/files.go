@@ -72,15 +72,13 @@ func (f folders) denied(path string) error {
 	return sdk.Errorf("permission_denied", "%s is not below a folder of browser.%s in the configuration", path, f.key).From(sdk.Caller)
 }
 
-// rawFiles judges the files of a raw command as those of an upload.
+// rawFiles judges the files of a raw command as those of an upload. What cannot be
+// read is left to the browser, which says what is wrong.
 func (f folders) rawFiles(method string, params json.RawMessage) (json.RawMessage, error) {
-	if f.list == nil || method != "DOM.setFileInputFiles" {
-		return params, nil
-	}
 	var all map[string]json.RawMessage
 	var files []string
-	if json.Unmarshal(params, &all) != nil || json.Unmarshal(all["files"], &files) != nil {
-		return params, nil // the browser says what is wrong
+	if f.list == nil || method != "DOM.setFileInputFiles" || json.Unmarshal(params, &all) != nil || json.Unmarshal(all["files"], &files) != nil {
+		return params, nil
 	}
 	files, err := f.readable(files)
 	if err != nil {
