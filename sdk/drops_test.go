@@ -1,14 +1,32 @@
 package sdk
 
 import (
-	"bytes"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 )
+
+// written is a log that several goroutines write.
+type written struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (w *written) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(line)
+}
+
+func (w *written) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
 
 // TestAFloodOfDroppedEventsIsAFewLines: whatever the reason, whoever emits.
 func TestAFloodOfDroppedEventsIsAFewLines(t *testing.T) {
@@ -25,7 +43,7 @@ func TestAFloodOfDroppedEventsIsAFewLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var text bytes.Buffer
+				var text written
 				s := newServer(New("t", "0.1.0", "T."), hclog.New(&hclog.LoggerOptions{Output: &text}))
 				defer s.end()
 				for range linkQueue {
