@@ -30,7 +30,7 @@ func (t *tab) loads() []int {
 // goTo navigates the tab, which must succeed.
 func (t *tab) goTo(url string, more map[string]any) tabInfo {
 	t.t.Helper()
-	return t.move("browser.navigate", mixed(map[string]any{"uri": whole(url)}, more))
+	return t.move("browser.navigate", mixed(map[string]any{"uri": whole(url), "timeout_ms": 30000}, more))
 }
 
 func (t *tab) move(method string, params map[string]any) tabInfo {
