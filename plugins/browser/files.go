@@ -72,16 +72,21 @@ func (f folders) denied(path string) error {
 	return sdk.Errorf("permission_denied", "%s is not below a folder of browser.%s in the configuration", path, f.key).From(sdk.Caller)
 }
 
-// rawFiles judges the files of a raw command as those of an upload. What cannot be
-// read is left to the browser, which says what is wrong.
+// rawFiles judges the files of a raw command as those of an upload.
 func (f folders) rawFiles(method string, params json.RawMessage) (json.RawMessage, error) {
-	var all map[string]json.RawMessage
-	var files []string
-	if f.list == nil || method != "DOM.setFileInputFiles" || json.Unmarshal(params, &all) != nil || json.Unmarshal(all["files"], &files) != nil {
+	if f.list == nil || method != "DOM.setFileInputFiles" {
 		return params, nil
 	}
-	files, err := f.readable(files)
+	var all map[string]json.RawMessage
+	var files []string
+	err := json.Unmarshal(params, &all)
+	if err == nil {
+		err = json.Unmarshal(all["files"], &files)
+	}
 	if err != nil {
+		return nil, sdk.Errorf("invalid_params", "/params/files: expected a list of paths").From(sdk.Caller)
+	}
+	if files, err = f.readable(files); err != nil {
 		return nil, err
 	}
 	if all["files"], err = json.Marshal(files); err != nil {

@@ -68,6 +68,7 @@ func TestFilesComeFromAndGoToTheirFoldersAlone(t *testing.T) {
 	}
 	c.refused("permission_denied", "page.interact", p.with(sel("#f", "action", "upload", "files", []string{dir + "/in/a.txt", "/etc/passwd"})))
 	c.refused("invalid_params", "page.interact", p.with(upload("in/none.txt")))
+	c.refused("invalid_params", "browser.cdp", p.with(m{"method": "DOM.setFileInputFiles", "params": m{"files": dir + "/out/c.txt"}}))
 	p.is(text, "")
 
 	for name, at := range map[string]string{"in/x.png": "in/x.png", "in/own/x.png": "in/sub/x.png", "door/y.png": "in/y.png", "in/new.png": "in/new.png"} {
