@@ -17,6 +17,8 @@ import (
 type picture struct {
 	Path                 string
 	Width, Height, Bytes int
+	Truncated            bool
+	Scale                float64
 }
 
 // shoot takes a picture into dir, and decodes one that is no WebP.
@@ -131,6 +133,22 @@ func TestScreenshots(t *testing.T) {
 			left, err := os.ReadDir(dir)
 			if err != nil || len(left) != 1 {
 				c.t.Errorf("left: %v %v", left, err)
+			}
+		},
+		"a page that is longer than a picture is cut, and the answer says so": func(c *client) {
+			p, dir := c.page(`<div style="width:100px;height:20000px;background:#0f0"></div>`), c.t.TempDir()
+			for _, params := range []m{{"full_page": true}, {"full_page": true, "annotate": true}} {
+				if out, _ := p.shoot(dir, params); out.Height != 16384 || !out.Truncated || out.Scale != 0 {
+					c.t.Errorf("%v: %+v", params, out)
+				}
+			}
+			p.js(`document.body.innerHTML = '<button style="position:absolute;left:0;top:0;width:3000px;height:12000px">b</button>'; 1`)
+			out, shown := p.shoot(dir, m{"full_page": true, "annotate": true, "format": "jpeg"})
+			if out.Truncated || out.Scale <= 0.5 || out.Scale >= 1 || out.Width*out.Height > 25<<20 || !like(shown.At(out.Width/2, 0), 200, 0, 60) {
+				c.t.Errorf("a huge one: %+v", out)
+			}
+			if out, _ := p.shoot(dir, nil); out.Truncated || out.Scale != 0 {
+				c.t.Errorf("what is in view: %+v", out)
 			}
 		},
 		"a tab behind others gives its own picture": func(c *client) {
