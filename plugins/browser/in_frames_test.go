@@ -218,7 +218,10 @@ func TestSnapshotsCountWhatFramesHave(t *testing.T) {
 			p.js(fill(104))
 			await(c.t, "all frames are there", func() bool { return len(p.frames()) == 105 })
 			p.until(m{"function": "[...document.querySelectorAll('iframe')].every(f => f.contentDocument?.querySelector('button'))"})
-			out := p.list(nil)
+			var out list
+			await(c.t, "all frames are shown that are to be", func() bool {
+				return c.try("page.snapshot", p.with(nil), &out) == nil && out.Total == 100
+			})
 			if out.Total != 100 || !out.Truncated || out.FramesLeft != 4 || !strings.Contains(out.More, "frames") {
 				c.t.Errorf("%+v", out)
 			}

@@ -16,8 +16,9 @@ const (
 	dragSteps = 6
 	// dragStart is how long after the last move an HTML drag may be told of.
 	dragStart = 150 * time.Millisecond
-	// letGoBound is how long the page may take to have a drag that failed end.
-	letGoBound = 2 * time.Second
+	// letGoBound is how long a page may be busy before the button is let go of. Who
+	// waited for the drag has given up; the next action waits.
+	letGoBound = 10 * time.Second
 )
 
 // drag presses on the element, moves to the other one and lets go. A page that
@@ -117,7 +118,7 @@ func (a *actor) letGo(ctx context.Context, s *transport.Session, from Point, gua
 		go a.afterDialog(func() { in.start(s) }) // before, the page gets no input
 		return
 	}
-	_ = a.barrier(ctx) // a page that is busy, or has gone, is let go of all the same
+	_ = a.barrier(ctx) // let go of before the page knows, the element would be clicked
 	sent := in.start(s)
 	_ = a.t.Guarded(ctx, func(ctx context.Context) error {
 		for _, p := range sent {

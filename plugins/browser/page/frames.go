@@ -14,7 +14,7 @@ const (
 	maxFrames = 100
 	// frameBound is how long frames inside of the page may take to be known and to
 	// answer a look. One that is busy holds up no more.
-	frameBound = 10 * time.Second
+	frameBound = 6 * time.Second
 	// lateBound is how long frames are waited for that say nothing when the time
 	// of a question is over, and the page itself has answered.
 	lateBound = time.Second

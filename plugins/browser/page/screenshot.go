@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/vant-run/vant/plugins/browser/target"
@@ -119,12 +120,10 @@ type marked struct {
 
 // area finds what the picture shows.
 func (s Shot) area(ctx context.Context, t *target.Tab) (area, error) {
-	var metrics struct {
-		page.GetLayoutMetricsResult
-		Pixels box `json:"contentSize"` // of the screen
-	}
-	err := t.Guarded(ctx, func(ctx context.Context) error {
-		return t.Session().Call(ctx, page.GetLayoutMetrics.Method, nil, &metrics)
+	var metrics page.GetLayoutMetricsResult
+	err := t.Guarded(ctx, func(ctx context.Context) (err error) {
+		metrics, err = cdp.Call(ctx, t.Session(), page.GetLayoutMetrics, cdp.Empty{})
+		return err
 	})
 	if err != nil {
 		return area{}, err
@@ -141,15 +140,37 @@ func (s Shot) area(ctx context.Context, t *target.Tab) (area, error) {
 		c := metrics.CSSContentSize
 		shown = box{c.X, c.Y, c.Width, c.Height}
 	}
-	density := 1.0 // pixels of the picture for one of the page
-	if css := metrics.CSSContentSize.Width; css > 0 && metrics.Pixels.Width > 0 {
-		density = metrics.Pixels.Width / css
+	density := 1.0
+	if s.FullPage || s.Ref != "" || s.Annotate { // else it is what fits on a screen
+		if density, err = pixelDensity(ctx, t); err != nil {
+			return area{}, err
+		}
 	}
 	a := fit(shown, density, s.Annotate)
 	if s.Annotate {
 		a.boxes, err = marks(ctx, t, view.PageX, view.PageY)
 	}
 	return a, err
+}
+
+// pixelDensity is how many pixels of the screen one of the page has.
+func pixelDensity(ctx context.Context, t *target.Tab) (float64, error) {
+	raw, err := Inspect(ctx, t, Inspection{Kind: "metadata"})
+	if errors.Is(err, target.ErrNavigated) {
+		return 1, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var page struct {
+		Viewport struct {
+			Scale float64 `json:"scale"`
+		} `json:"viewport"`
+	}
+	if err := json.Unmarshal(raw, &page); err != nil || page.Viewport.Scale <= 0 {
+		return 1, err
+	}
+	return page.Viewport.Scale, nil
 }
 
 // fit is as much of a box as can be drawn; drawn on, in as many pixels as are

@@ -144,6 +144,8 @@ const guard = (() => {
     armed.question.stopped = true;
     armed.left = performance.now();
     armed.pressing = pressing;
+    clearTimeout(armed.timer);
+    armed.timer = setTimeout(disarm, LIFE);
     return '';
   }
 
