@@ -210,3 +210,25 @@ func TestTextComesInPiecesAroundFrames(t *testing.T) {
 	p := bare(t, `<!doctype html><p>Before</p><iframe></iframe>`)
 	p.want("a frame that is not known", p.inspect("text"), "Before")
 }
+
+func TestNamesOfElementsStandForNothingOfTheDocument(t *testing.T) {
+	t.Parallel()
+	named := ""
+	for _, name := range []string{"baseURI", "doctype", "title", "body", "documentElement", "activeElement", "scrollingElement", "styleSheets", "firstElementChild", "timeline", "hidden", "defaultView"} {
+		named += `<img name="` + name + `" alt="">`
+	}
+	p := bare(t, `<!doctype html><title>T</title><base href="/base/"><form action="go" name="children"><button id="b">Go</button></form>
+		<svg width="20" height="20"><a href="there"><text y="15">S</text></a></svg><math><mtext href="math" tabindex="0">M</mtext></math><form popovertarget="b"><input name="popoverTargetElement"><input name="popoverTargetElement"></form>`+named)
+	base := strings.Trim(p.Main("location.origin"), `"`) + "/base/"
+	if html, _ := p.inspect("html").(string); !strings.HasPrefix(html, "<!DOCTYPE html><html>") {
+		t.Errorf("html: %.80s", html)
+	}
+	forms, _ := p.inspect("forms").([]any)
+	p.want("an action", at(arg{"f": forms[0]}, "f", "action"), base+"go")
+	p.want("the title", at(arg{"m": p.inspect("metadata")}, "m", "title"), "T")
+	list := snapshot(t, p.world, nil)
+	if len(list.Visible) < 4 || !strings.Contains(strings.Join(list.Visible, "\n"), `"href":"`+base+`there"`) {
+		t.Errorf("the snapshot is %v", list.Visible)
+	}
+	p.good("#b", "click")
+}
