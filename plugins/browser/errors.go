@@ -68,6 +68,10 @@ func coded(err error) error {
 		return sdk.Errorf("invalid_params", "%s", param.Error()).From(sdk.Caller)
 	case errors.Is(err, page.ErrWait):
 		return sdk.Errorf("timeout", "%w", err).From(sdk.Downstream)
+	case errors.Is(err, transport.ErrTooLarge):
+		return sdk.Errorf("internal_error", "%w: ask for less at once", err).With(map[string]any{"reason": "too_large"}).From(sdk.Downstream)
+	case errors.Is(err, transport.ErrNotRead):
+		return sdk.Errorf("timeout", "%w", err).With(map[string]any{"reason": "not_read"}).From(sdk.Downstream)
 	case errors.Is(err, context.DeadlineExceeded):
 		return sdk.Errorf("timeout", "the page did not answer in time").From(sdk.Downstream)
 	case errors.As(err, &raw):

@@ -58,7 +58,9 @@ func TestFields(t *testing.T) {
 				}
 				p.is(id+".innerText.trim()", "new text")
 			}
-			p.does("type", sel("#editor", "value", " more"))
+			if out := p.does("type", sel("#editor", "value", " more")); out["matches"] != nil {
+				c.t.Errorf("typed: %v", out)
+			}
 			p.is("model", "new text more")
 			p.does("clear", sel("#rich"))
 			p.is("rich.innerText.trim()", "")
@@ -69,7 +71,7 @@ func TestFields(t *testing.T) {
 				c.t.Errorf("upper: %v", out)
 			}
 			p = c.open("/pages/masked-input")
-			if out := p.does("type", sel("#mask", "value", "12345678")); out["value"] != "1234 5678" {
+			if out := p.does("type", sel("#mask", "value", "12345678")); out["value"] != "1234 5678" || out["matches"] != false {
 				c.t.Errorf("mask: %v", out)
 			}
 			if out := p.does("fill", sel("#digits", "value", "abc")); out["matches"] != false || out["value"] != "" {

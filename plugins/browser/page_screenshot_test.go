@@ -17,6 +17,8 @@ import (
 type picture struct {
 	Path                 string
 	Width, Height, Bytes int
+	Truncated            bool
+	Scale                float64
 }
 
 // shoot takes a picture into dir, and decodes one that is no WebP.
@@ -131,6 +133,23 @@ func TestScreenshots(t *testing.T) {
 			left, err := os.ReadDir(dir)
 			if err != nil || len(left) != 1 {
 				c.t.Errorf("left: %v %v", left, err)
+			}
+		},
+		"a page that is longer than a picture is cut, and the answer says so": func(c *client) {
+			p, dir := c.page(`<div style="width:100px;height:20000px;background:#0f0"></div>`), c.t.TempDir()
+			for _, params := range []m{{"full_page": true}, {"full_page": true, "annotate": true}} {
+				if out, _ := p.shoot(dir, params); out.Height != 16384 || !out.Truncated || out.Scale != 0 {
+					c.t.Errorf("%v: %+v", params, out)
+				}
+			}
+			var raw any
+			c.call("browser.cdp", p.with(m{"method": "Emulation.setDeviceMetricsOverride", "params": m{"width": 800, "height": 600, "deviceScaleFactor": 2, "mobile": false}}), &raw)
+			p.js("document.body.firstChild.style.height = '9000px'; 1")
+			if out, _ := p.shoot(dir, m{"full_page": true}); out.Height != 16384 || !out.Truncated {
+				c.t.Errorf("a dense one: %+v", out)
+			}
+			if out, _ := p.shoot(dir, nil); out.Truncated || out.Scale != 0 {
+				c.t.Errorf("what is in view: %+v", out)
 			}
 		},
 		"a tab behind others gives its own picture": func(c *client) {

@@ -12,6 +12,8 @@ import (
 // list is a whole answer of page.snapshot.
 type list struct {
 	Generation, Total, Left int
+	FramesLeft              int `json:"frames_left"`
+	Dialog                  m
 	URL, Title, Outline     string
 	More                    string
 	Truncated               bool

@@ -35,7 +35,6 @@ func TestAClickReachesItsElement(t *testing.T) {
 			p := openTab(t, html)
 			out := p.click("#b")
 			p.want("blocked", out["blocked"], nil)
-			p.want("events", out["events"], []string{"pointerdown", "mousedown", "pointerup", "mouseup", "click"})
 			if !strings.Contains(p.log(), "click") {
 				t.Errorf("the page saw no click: %s", p.log())
 			}
@@ -124,13 +123,10 @@ func TestARefIsOneElementUnderOneName(t *testing.T) {
 	click := arg{"target": arg{"ref": "@e7_1"}, "action": "click", "timeout": 5000}
 	p.want("as it was", at(p.press(p.call("check", click)), "hit", "name"), "Delete A")
 	p.Main(`(b.textContent = 'Delete B', 1)`)
-	began := time.Now()
+	click["timeout"] = 1 << 30 // what cannot come back is not waited for
 	p.want("renamed", []any{p.call("check", click)["error"], p.call("check", click)["reason"]}, []any{"stale_or_missing", "changed"})
 	p.Main(`(b.outerHTML = '<button>Delete A</button>', 1)`)
 	p.want("replaced", p.call("check", click)["reason"], "detached")
-	if took := time.Since(began); took > 4*time.Second {
-		t.Errorf("what cannot come back was waited for: %v", took)
-	}
 }
 
 func TestAModalDialogIsNamedAsTheCover(t *testing.T) {
@@ -157,7 +153,7 @@ func TestCheckWaitsInThePage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := openTab(t, html)
-			out := p.press(p.good("#b", "click", "timeout", 3000))
+			out := p.press(p.good("#b", "click", "timeout", 20000))
 			p.want("hit", []any{at(out, "hit", "id"), out["blocked"]}, []any{"b", nil})
 		})
 	}
@@ -166,7 +162,7 @@ func TestCheckWaitsInThePage(t *testing.T) {
 		p := openTab(t, `<button id="b" disabled>B</button>`)
 		began := time.Now()
 		a := p.check("#b", "click", "timeout", 200)
-		if took := time.Since(began); a["error"] != "disabled" || took < 200*time.Millisecond || took > 5*time.Second {
+		if took := time.Since(began); a["error"] != "disabled" || took < 200*time.Millisecond {
 			t.Errorf("%v after %v", a, took)
 		}
 	})
@@ -240,10 +236,14 @@ func TestTheGuardEndsWithItsAction(t *testing.T) {
 		t.Errorf("a click after the action was stopped: %s", p.log())
 	}
 	p.good("#b", "click") // its input never comes
-	time.Sleep(2100 * time.Millisecond)
 	p.Click(5, 105)
-	if strings.Count(p.log(), "click c") != 2 {
-		t.Errorf("a click long after the check was stopped: %s", p.log())
+	if strings.Count(p.log(), "click c") != 1 {
+		t.Errorf("the guard did not stop a click elsewhere: %s", p.log())
+	}
+	for end := browsertest.Within(t); strings.Count(p.log(), "click c") == 1; p.Click(5, 105) {
+		if end.Err() != nil {
+			t.Fatalf("clicks long after the check are stopped: %s", p.log())
+		}
 	}
 	p.want("an unknown token", p.call("outcome", arg{"token": 99})["error"], "unknown_token")
 }
@@ -317,7 +317,7 @@ func TestDragNeedsBothEnds(t *testing.T) {
 	t.Parallel()
 	p := openTab(t, `<div id="a" style="width:50px;height:50px">A</div><p style="height:300px"></p><div id="z" style="width:50px;height:50px">Z</div><p style="height:4000px"></p><div id="far">Far</div>`)
 	d := p.call("drag", find("#a", "to", arg{"selector": "#z"}))
-	p.want("the ends", []any{d["ok"], d["x"], at(d, "to", "x"), at(d, "to", "el", "id")}, []any{true, 25, 25, "z"})
+	p.want("the ends", []any{d["ok"], d["x"], d["y"], at(d, "to", "x"), at(d, "to", "y")}, []any{true, 25, 25, 25, p.num("z.getBoundingClientRect().y + 25")})
 	d = p.call("drag", find("#a", "to", arg{"selector": "#gone"}))
 	p.want("no end", []any{d["error"], d["which"]}, []any{"stale_or_missing", "to"})
 	p.want("too far", p.call("drag", find("#a", "to", arg{"selector": "#far"}))["reason"], "not_in_view_together")
@@ -354,6 +354,10 @@ func TestAFramesPointIsCarriedOutward(t *testing.T) {
 				if a["ok"] != true {
 					t.Fatal(a)
 				}
+				point := arg{"x": checked["x"], "y": checked["y"]}
+				p.want("outside", p.call("outside", arg{"frame": "F", "points": []arg{point}})["points"], []arg{{"x": a["x"], "y": a["y"]}})
+				onward := p.call("onward", arg{"frame": "F", "x": checked["x"], "y": checked["y"]})
+				p.want("onward", []any{onward["x"], onward["y"]}, []any{a["x"], a["y"]})
 				if covered {
 					p.Main(`document.body.insertAdjacentHTML('beforeend', '<div id=cover style="position:fixed;inset:0;z-index:9">')`)
 				}
@@ -362,11 +366,13 @@ func TestAFramesPointIsCarriedOutward(t *testing.T) {
 				in := parseArg(t, child.Eval(text))
 				if covered {
 					p.want("stopped by the outer", at(out, "blocked", "covered_by", "id"), "cover")
-					p.want("nothing inside", in["events"], []string{})
-					p.want("covered", p.call("through", arg{"frame": "F", "x": checked["x"], "y": checked["y"]})["error"], "covered")
+					p.want("nothing inside", []any{in["ok"], in["hit"], in["blocked"]}, []any{true, nil, nil})
+					for _, name := range []string{"through", "onward"} {
+						p.want("covered", p.call(name, arg{"frame": "F", "x": checked["x"], "y": checked["y"]})["error"], "covered")
+					}
 				} else {
 					p.want("inside", at(in, "hit", "id"), "b")
-					p.want("nothing outside", out["events"], []string{})
+					p.want("nothing outside", []any{out["ok"], out["hit"], out["blocked"]}, []any{true, nil, nil})
 				}
 			}
 			p.want("hits", p.Main(`log.filter((l) => l === 'hit' || /cover/.test(l)).length`), "1")

@@ -169,21 +169,20 @@ func TestOptionsAreChosenByValueOrLabel(t *testing.T) {
 		selector string
 		value    any
 		want     any
-		changed  bool
 	}{
-		{"#one", "2", "2", true},
-		{"#one", "2", "2", false},
-		{"#one", "One", "1", true},
-		{"#one", "The second", "2", true},
-		{"#label", "1", "1", true},
-		{"#last", nil, "one", true},
-		{"#one", 2, "2", true},
-		{"#many", []string{"a", "C"}, []string{"a", "c"}, true},
-		{"#many", "b", []string{"b"}, true},
-		{"#many", []string{}, []string{}, true},
+		{"#one", "2", "2"},
+		{"#one", "2", "2"},
+		{"#one", "One", "1"},
+		{"#one", "The second", "2"},
+		{"#label", "1", "1"},
+		{"#last", nil, "one"},
+		{"#one", 2, "2"},
+		{"#many", []string{"a", "C"}, []string{"a", "c"}},
+		{"#many", "b", []string{"b"}},
+		{"#many", []string{}, []string{}},
 	} {
 		a := p.call("select", find(c.selector, "value", c.value))
-		p.want(c.selector, []any{a["ok"], a["value"], a["changed"]}, []any{true, c.want, c.changed})
+		p.want(c.selector, []any{a["ok"], a["value"]}, []any{true, c.want})
 	}
 	if n := strings.Count(p.log(), "change one"); n != 6 {
 		t.Errorf("%d changes of the first list: %s", n, p.log())
@@ -221,17 +220,47 @@ func TestFocusBlurScrollAndFiles(t *testing.T) {
 	p.want("blur", at(p.call("blur", arg{}), "el", "id"), "inner")
 	p.want("nothing to blur", p.call("blur", arg{})["el"], nil)
 
-	p.want("the page", p.call("scroll", arg{"dy": 500})["moved"], arg{"x": 0, "y": 500})
-	p.want("back to the top", p.call("scroll", arg{"to": "top"})["moved"], arg{"x": 0, "y": -500})
-	p.want("no further", p.call("scroll", arg{"dy": -10})["moved"], arg{"x": 0, "y": 0})
+	p.want("the page", p.call("scroll", find("#a", "dy", 500))["moved"], arg{"x": 0, "y": 500})
+	p.want("back to the top", p.call("scroll", find("#text", "to", "top"))["moved"], arg{"x": 0, "y": -500})
+	p.want("no further", p.call("scroll", find("#a", "dy", -10))["moved"], arg{"x": 0, "y": 0})
 	a := p.call("scroll", find("#in", "dy", 200))
 	p.want("a box", []any{a["moved"], at(a, "el", "id")}, []any{arg{"x": 0, "y": 200}, "box"})
 	a = p.call("scroll", find("#in", "to", "right"))
-	p.want("to its right", at(a, "scroll", "x"), at(a, "end", "x"))
+	p.want("to its right", at(a, "scroll", "x"), p.num("box.scrollWidth - box.clientWidth"))
 	p.want("into view", p.call("scroll", find("#low"))["ok"], true)
 	p.want("is in view", p.Main("low.getBoundingClientRect().bottom <= innerHeight"), "true")
 
 	f := p.call("files", find("#file"))
-	p.want("a file input", []any{f["file"], f["multiple"], f["accept"]}, []any{true, true, ".txt"})
+	p.want("a file input", []any{f["file"], f["multiple"], f["directory"]}, []any{true, true, false})
 	p.want("none", p.call("files", find("#b"))["file"], false)
+}
+
+func TestTypedTextIsComparedWithWhatTheFieldHolds(t *testing.T) {
+	t.Parallel()
+	p := openTab(t, `<input id="plain" value="a"><input id="upper" oninput="this.value = this.value.toUpperCase()"><input id="short" maxlength="3">
+		<textarea id="area">1</textarea><div id="rich" contenteditable>x</div><input id="stops" onkeydown="return false"><input id="secret" type="password">
+		<form onsubmit="return false"><input id="form"></form><input id="gone" oninput="this.remove()">`)
+	for _, c := range []struct {
+		id, text string
+		matches  any
+	}{
+		{"plain", "bc", true}, {"plain", "", true}, {"upper", "ab", false}, {"short", "abcd", false}, {"area", "2\n3", true}, {"rich", "yz", true},
+		{"stops", "x", false}, {"secret", "s3", true}, {"form", "go\n", true}, {"gone", "x", nil},
+	} {
+		a := p.call("edit", find("#"+c.id, "action", "type", "value", c.text))
+		for _, r := range c.text {
+			if r == '\n' {
+				p.Call("Input.dispatchKeyEvent", `{"type":"keyDown","key":"Enter","code":"Enter","windowsVirtualKeyCode":13,"text":"\r"}`)
+			} else {
+				p.Call("Input.dispatchKeyEvent", `{"type":"keyDown","text":"`+string(r)+`"}`)
+			}
+			p.Call("Input.dispatchKeyEvent", `{"type":"keyUp"}`)
+		}
+		back := p.call("value", find("#"+c.id, "typed", a["typed"]))
+		p.want(c.id+" "+c.text, back["matches"], c.matches)
+		if c.id == "secret" {
+			p.want("a secret", back["value"], nil)
+		}
+	}
+	p.want("of another", p.call("value", find("#plain", "typed", 1))["matches"], nil)
 }

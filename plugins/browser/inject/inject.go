@@ -14,6 +14,8 @@
 //     the page lives longer.
 //   - A call takes one JSON value and answers with one string: JSON, or lines.
 //     Failures are values; an exception is a fault of the script.
+//   - What waits, waits for somebody: a call made by Ask is ended by Stop, or by
+//     its time, and does nothing afterwards.
 //   - Properties of forms and of the document are read by the getters of their
 //     prototypes (package dom of the script), for both answer to the names of
 //     what they hold.
@@ -27,8 +29,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 //go:embed js/*.js
@@ -65,3 +69,23 @@ func Call(name string, arg any) (string, error) {
 	}
 	return "__vant." + name + "(" + string(text) + ")", nil
 }
+
+// Stopped is what a question answers that has ended before it had its answer.
+const Stopped = "stopped"
+
+// Ask is the expression that calls a function as a question: id names it to Stop,
+// and after until, unless that is zero, nothing of it is done.
+func Ask(id int64, until time.Time, name string, arg any) (string, error) {
+	text, err := json.Marshal(arg)
+	if err != nil {
+		return "", fmt.Errorf("the argument of %s: %w", name, err)
+	}
+	last := int64(0)
+	if !until.IsZero() {
+		last = until.UnixMilli()
+	}
+	return "__vant.ask(" + strconv.FormatInt(id, 10) + "," + strconv.FormatInt(last, 10) + `,"` + name + `",` + string(text) + ")", nil
+}
+
+// Stop is the expression that ends a question that has no answer yet.
+func Stop(id int64) string { return "__vant.stop(" + strconv.FormatInt(id, 10) + ")" }

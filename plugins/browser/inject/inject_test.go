@@ -40,7 +40,7 @@ type head struct {
 	Total   int
 	Left    int
 	Next    int
-	Closed  []int
+	Closed  int
 	Error   string
 	Reason  string
 	Message string

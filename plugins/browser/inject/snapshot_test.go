@@ -282,11 +282,14 @@ func TestChildFramesAreInTheirPlace(t *testing.T) {
 	_, w := open(t, `<button>a</button><div><iframe id=one></iframe></div><button>b</button><iframe id=two hidden></iframe><iframe id=three></iframe>`)
 	w.Eval(`(__vant.bindFrame(document.querySelector('#one'), 'F1'), __vant.bindFrame(document.querySelector('#two'), 'F2'),
 		__vant.bindFrame(document.querySelector('#three'), 'F3'), 1)`)
-	s := snapshot(t, w, options{"frames": []string{"F1", "F2"}})
-	diff(t, "visible", []string{"button a", ">F1", "button b"}, short(t, s.Visible))
+	s := snapshot(t, w, nil)
+	diff(t, "visible", []string{"button a", ">F1", "button b", ">F3"}, short(t, s.Visible))
 	diff(t, "hidden", []string{">F2"}, short(t, s.Hidden))
-	s = snapshot(t, w, options{"frames": []string{"F1", "F2", "F3"}, "limit": 1})
+	s = snapshot(t, w, options{"limit": 1})
 	diff(t, "after the limit", []string{"button a", ">F1", ">F3"}, short(t, s.Visible))
+	diff(t, "hidden after the limit", []string{">F2"}, short(t, s.Hidden))
+	s = snapshot(t, w, options{"maxBytes": 1, "scope": options{"selector": "div"}})
+	diff(t, "in a scope", []string{">F1"}, short(t, s.Visible))
 	s = snapshot(t, w, options{"format": "outline"})
 	diff(t, "outline", []string{`button "a" @e1_1`, ">F1", `button "b" @e1_2`, ">F3"}, s.Visible)
 }
@@ -296,19 +299,19 @@ func TestClosedRootsThatAreGivenAreWalked(t *testing.T) {
 	p, w := open(t, `<x-a id=a style="display:block;width:9px;height:9px"><button slot=s>light</button></x-a><x-b style="display:block">text</x-b><div id=e></div>`)
 	p.Main(`(globalThis.r = a.attachShadow({mode: 'closed'}), r.innerHTML = '<div><button>inside</button></div>', 1)`)
 	s := snapshot(t, w, nil)
-	if len(s.Head.Closed) != 2 { // what a root holds may be seen where its host has no size
+	if s.Head.Closed != 2 { // what a root holds may be seen where its host has no size
 		t.Fatalf("the header is %+v", s.Head)
 	}
-	if got := w.Eval(`__vant.closedHost(0).id + __vant.closedHost(1).id`); got != "ae" {
+	if got := w.Eval(`__vant.closedHosts().map((e) => e.id).join('')`); got != "ae" {
 		t.Errorf("the hosts are %s", got)
 	}
-	if again := snapshot(t, w, nil); len(again.Head.Closed) != 0 {
+	if again := snapshot(t, w, nil); again.Head.Closed != 0 {
 		t.Errorf("asked about once, it is offered again: %+v", again.Head)
 	}
 	// A root of this world's own making stands for one that came over CDP.
 	w.Eval(`(() => { const host = document.createElement('div'); document.body.append(host);
 		const root = host.attachShadow({mode: 'closed'}); root.innerHTML = '<slot></slot><button>given</button>';
-		host.innerHTML = '<button>slotted</button>'; __vant.openRoot(host, root); })()`)
+		host.innerHTML = '<button>slotted</button>'; __vant.openRoots([host], [root]); })()`)
 	diff(t, "lines", []string{"button slotted", "button given"}, short(t, snapshot(t, w, nil).Visible))
 }
 

@@ -130,6 +130,16 @@ func parseArg(t testing.TB, text string) arg {
 	return a
 }
 
+// num is the number of an expression in the page's own world.
+func (p *tab) num(expression string) float64 {
+	p.t.Helper()
+	var n float64
+	if err := json.Unmarshal([]byte(p.Main(expression)), &n); err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return n
+}
+
 // frame is the id of the page's first child frame.
 func (p *tab) frame() string {
 	p.t.Helper()

@@ -2,9 +2,13 @@ package page
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+
+	"github.com/vant-run/vant/plugins/browser/target"
+	"github.com/vant-run/vant/plugins/browser/transport"
 )
 
 const (
@@ -12,6 +16,9 @@ const (
 	dragSteps = 6
 	// dragStart is how long after the last move an HTML drag may be told of.
 	dragStart = 150 * time.Millisecond
+	// letGoBound is how long a page may be busy before the button is let go of. Who
+	// waited for the drag has given up; the next action waits.
+	letGoBound = 10 * time.Second
 )
 
 // drag presses on the element, moves to the other one and lets go. A page that
@@ -36,38 +43,23 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 	if !ans.OK {
 		return nil, &ans.Failure, nil
 	}
-	from, tokens, failure, err := a.outward(ctx, ans.Point)
+	from, guards, failure, err := a.outward(ctx, ans)
 	if err != nil || failure != nil {
+		leave(guards)
 		return nil, failure, err
 	}
-	end := Point{from.X + ans.To.X - ans.X, from.Y + ans.To.Y - ans.Y}
-
-	s := a.t.Session()
-	begun, cancel := s.Subscribe("Input.dragIntercepted")
-	defer cancel()
-	s.Start("Input.setInterceptDrags", map[string]bool{"enabled": true})
-	defer s.Start("Input.setInterceptDrags", map[string]bool{"enabled": false})
-	in := newInput(a.t)
-	in.move(from, 0, a.mods)
-	in.press(from, "left", 1, a.mods)
-	for i := 1; i <= dragSteps; i++ {
-		part := float64(i) / dragSteps
-		in.move(Point{from.X + (end.X-from.X)*part, from.Y + (end.Y-from.Y)*part}, 1, a.mods)
+	end, failure, err := a.onward(ctx, ans.To)
+	if err != nil || failure != nil {
+		leave(guards)
+		if failure != nil {
+			failure.Which = "to"
+		}
+		return nil, failure, err
 	}
-	event, err := begins(ctx, begun, func(ctx context.Context) error { return a.flush(ctx, in) })
-	if err != nil {
+	if err := a.carry(ctx, from, end, guards); err != nil {
 		return nil, nil, err
 	}
-	if event != nil {
-		err = a.drop(ctx, event, end)
-	} else {
-		in.release(end, "left", 1, a.mods)
-		err = a.flush(ctx, in)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	hit, over, err := a.outcome(ctx, ans, tokens)
+	hit, over, err := a.outcome(ctx, ans, guards)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,18 +73,92 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 	return &Outcome{Hit: hit}, nil, nil
 }
 
+// carry drags from one point of the main frame's viewport to another. Whatever
+// comes in between, no button stays down.
+func (a *actor) carry(ctx context.Context, from, end Point, guards []guard) error {
+	s := a.t.Session()
+	begun, cancel := s.Subscribe("Input.dragIntercepted")
+	defer cancel()
+	s.Start("Input.setInterceptDrags", map[string]bool{"enabled": true})
+	defer s.Start("Input.setInterceptDrags", map[string]bool{"enabled": false})
+	var in input
+	in.move(from, 0, a.mods)
+	in.press(from, "left", 1, a.mods)
+	for i := 1; i <= dragSteps; i++ {
+		part := float64(i) / dragSteps
+		in.move(Point{from.X + (end.X-from.X)*part, from.Y + (end.Y-from.Y)*part}, 1, a.mods)
+	}
+	dragged, err := begins(ctx, begun, func(ctx context.Context) error { return a.flush(ctx, &in) })
+	var last input
+	if err == nil {
+		err = last.drop(dragged, end, a.mods)
+	}
+	if err == nil {
+		err = a.flush(ctx, &last)
+	}
+	if err != nil && a.sent {
+		a.letGo(ctx, s, from, guards)
+	}
+	return err
+}
+
+// letGo ends a drag that has failed where it began, without anything being clicked
+// or dropped.
+func (a *actor) letGo(ctx context.Context, s *transport.Session, from Point, guards []guard) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoBound)
+	defer cancel()
+	for _, g := range guards {
+		g.leave(g.token, true)
+	}
+	var in input
+	in.send("Input.cancelDragging", nil)
+	in.move(from, 1, a.mods)
+	in.release(from, "left", 1, a.mods)
+	if a.t.OpenDialog() != nil {
+		go a.afterDialog(func() { in.start(s) }) // before, the page gets no input
+		return
+	}
+	_ = a.barrier(ctx) // let go of before the page knows, the element would be clicked
+	sent := in.start(s)
+	_ = a.t.Guarded(ctx, func(ctx context.Context) error {
+		for _, p := range sent {
+			if _, err := p.Wait(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// afterDialog calls f when the open dialog was answered, unless the tab goes before.
+func (a *actor) afterDialog(f func()) {
+	for {
+		changed := a.t.Changed()
+		switch err := a.t.Answers(context.Background()); {
+		case err == nil:
+			f()
+			return
+		case !errors.Is(err, target.ErrDialogOpen):
+			return
+		}
+		<-changed
+	}
+}
+
 // begins waits until the browser begins an HTML drag, which keeps the moves from
 // being answered, or has answered them all: then it gives nil, after a moment in
 // which the drag may still be told of.
 func begins(ctx context.Context, begun <-chan jsonv2.Value, flush func(context.Context) error) (jsonv2.Value, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	answered := make(chan error, 1)
 	go func() { answered <- flush(ctx) }()
 	select {
 	case event := <-begun:
+		cancel()
+		_ = <-answered // the moves are not
 		return event, nil
 	case err := <-answered:
+		cancel()
 		if err != nil {
 			return nil, err
 		}
@@ -107,18 +173,20 @@ func begins(ctx context.Context, begun <-chan jsonv2.Value, flush func(context.C
 	}
 }
 
-// drop ends a drag that the browser has begun.
-func (a *actor) drop(ctx context.Context, event jsonv2.Value, end Point) error {
-	var e struct {
-		Data jsonv2.Value `json:"data"`
+// drop lets go at the end of a drag; dragged is what the browser has told of an HTML
+// one that it has begun.
+func (in *input) drop(dragged jsonv2.Value, end Point, mods int) error {
+	if dragged != nil {
+		var e struct {
+			Data jsonv2.Value `json:"data"`
+		}
+		if err := jsonv2.Unmarshal(dragged, &e); err != nil {
+			return err
+		}
+		for _, kind := range []string{"dragEnter", "dragOver", "drop"} {
+			in.send("Input.dispatchDragEvent", map[string]any{"type": kind, "x": end.X, "y": end.Y, "data": e.Data, "modifiers": mods})
+		}
 	}
-	if err := jsonv2.Unmarshal(event, &e); err != nil {
-		return err
-	}
-	in := newInput(a.t)
-	for _, kind := range []string{"dragEnter", "dragOver", "drop"} {
-		in.send("Input.dispatchDragEvent", map[string]any{"type": kind, "x": end.X, "y": end.Y, "data": e.Data, "modifiers": a.mods})
-	}
-	in.release(end, "left", 1, a.mods)
-	return a.flush(ctx, in)
+	in.release(end, "left", 1, mods)
+	return nil
 }

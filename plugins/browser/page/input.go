@@ -8,14 +8,17 @@ import (
 	"github.com/vant-run/vant/plugins/browser/transport"
 )
 
-// input sends a tab real input events. They are queued without waiting for each
-// other's answers; flush waits for them all.
+// input is real input events for a tab. flush sends them all without waiting for
+// each other's answers, and then waits for these.
 type input struct {
-	session *transport.Session
-	sent    []*transport.Pending
+	events []event
+	sent   bool
 }
 
-func newInput(t *target.Tab) *input { return &input{session: t.Session()} }
+type event struct {
+	method string
+	params any
+}
 
 type mouseEvent struct {
 	Type       string  `json:"type"`
@@ -43,7 +46,7 @@ type keyEvent struct {
 var buttonBits = map[string]int{"left": 1, "right": 2, "middle": 4, "back": 8, "forward": 16}
 
 func (in *input) send(method string, params any) {
-	in.sent = append(in.sent, in.session.Start(method, params))
+	in.events = append(in.events, event{method, params})
 }
 
 func (in *input) move(p Point, buttons, mods int) {
@@ -109,13 +112,15 @@ func (in *input) write(text string) {
 	}
 }
 
-// flush waits until the page has had all events. A dialog that one of them opened
-// keeps the rest from being answered: then it is over too.
+// flush sends the events and waits until the page has had them all. Nothing is
+// sent for somebody who has given up. A dialog that one of them opened keeps the
+// rest from being answered: then it is over too.
 func (in *input) flush(ctx context.Context, t *target.Tab) error {
-	sent := in.sent
-	in.sent = nil
 	err := t.Guarded(ctx, func(ctx context.Context) error {
-		for _, p := range sent {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		for _, p := range in.start(t.Session()) {
 			if _, err := p.Wait(ctx); err != nil && !answeredLate(err) {
 				return err
 			}
@@ -126,6 +131,15 @@ func (in *input) flush(ctx context.Context, t *target.Tab) error {
 		return nil // as a page does that closes its window
 	}
 	return err
+}
+
+func (in *input) start(s *transport.Session) []*transport.Pending {
+	in.sent = true
+	pending := make([]*transport.Pending, len(in.events))
+	for i, e := range in.events {
+		pending[i] = s.Start(e.method, e.params)
+	}
+	return pending
 }
 
 // answeredLate: the event was given to a document that its own effect replaced, or

@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
 
+	"github.com/vant-run/vant/internal/wire"
 	"github.com/vant-run/vant/plugins/browser/target"
 )
 
@@ -26,11 +30,13 @@ func Inspect(ctx context.Context, t *target.Tab, i Inspection) (json.RawMessage,
 		}
 		at, arg["ref"] = p, i.Ref
 	}
-	var ans struct {
-		Failure
-		Value     json.RawMessage `json:"value"`
-		Truncated bool            `json:"truncated"`
+	inside, cancel := context.WithTimeout(ctx, frameBound)
+	defer cancel()
+	var below []*target.Frame
+	if i.Kind == "text" {
+		below, _ = bind(inside, at.frame)
 	}
+	var ans inspected
 	if err := at.ask(ctx, "inspect", arg, &ans); err != nil {
 		failure, err := stale(at, err)
 		if failure != nil {
@@ -41,10 +47,92 @@ func Inspect(ctx context.Context, t *target.Tab, i Inspection) (json.RawMessage,
 	if !ans.OK {
 		return nil, &FailedTarget{Code: ans.Error, Reason: ans.Reason, Message: ans.Message}
 	}
+	if len(ans.Frames) > 0 {
+		ans.join(inside, below, i.MaxBytes)
+	}
 	if ans.Truncated {
 		return cutShort(ans.Value, i.MaxBytes), nil
 	}
 	return ans.Value, nil
+}
+
+// inspected is what a document has said.
+type inspected struct {
+	Failure
+	Value     json.RawMessage `json:"value"`
+	Truncated bool            `json:"truncated"`
+	// Of a text with frames in it: what is before, between and after them, and which
+	// they are.
+	Pieces []string `json:"pieces"`
+	Frames []string `json:"frames"`
+}
+
+// join makes one text of the pieces and of what the frames say.
+func (ans *inspected) join(ctx context.Context, below []*target.Frame, limit int) {
+	said := make([]inspected, len(below))
+	var work sync.WaitGroup
+	for i, f := range below {
+		work.Go(func() {
+			at := place{frame: f}
+			if err := at.ask(ctx, "inspect", map[string]any{"kind": "text", "maxBytes": limit}, &said[i]); err != nil {
+				said[i] = inspected{} // a frame that cannot be asked says nothing
+			}
+		})
+	}
+	work.Wait()
+	frames := make(map[string]*inspected, len(below))
+	for i, f := range below {
+		frames[string(f.ID)] = &said[i]
+	}
+	var b strings.Builder
+	ans.write(&b, frames)
+	text := b.String()
+	if len(text) > limit {
+		text, ans.Truncated = cutAtWord(text, limit), true
+	}
+	ans.Value = wire.AppendString(nil, text)
+}
+
+// write writes the text; each frame's is a block of its own.
+func (ans *inspected) write(b *strings.Builder, frames map[string]*inspected) {
+	if len(ans.Frames) == 0 {
+		var text string
+		if json.Unmarshal(ans.Value, &text) == nil {
+			b.WriteString(text)
+		}
+		return
+	}
+	for i, piece := range ans.Pieces {
+		b.WriteString(piece)
+		if i == len(ans.Frames) {
+			return
+		}
+		f := frames[ans.Frames[i]]
+		before := b.Len()
+		if f != nil {
+			delete(frames, ans.Frames[i]) // each is written once
+			f.write(b, frames)
+			ans.Truncated = ans.Truncated || f.Truncated
+		}
+		if b.Len() == before {
+			ans.Pieces[i+1] = strings.TrimLeft(ans.Pieces[i+1], "\n")
+		}
+	}
+}
+
+// wordReach is how far a cut may go back to the end of a word.
+const wordReach = 256
+
+// cutAtWord cuts a text between two words, or where there are none between two
+// characters.
+func cutAtWord(s string, n int) string {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	if i := strings.LastIndexAny(s[:n], " \n\t"); i > n-wordReach && i > 0 {
+		n = i
+	}
+	return s[:n]
 }
 
 // cutShort adds to a text or a list that it is not all.

@@ -64,8 +64,6 @@ type Script struct {
 	Await   bool
 	Timeout time.Duration
 	Frame   string // id of a frame, "" for the main one
-	// Passive: it runs without the rights of a person's click.
-	Passive bool
 }
 
 // JavaScript runs a script in the page's own world and gives the JSON of its
@@ -93,7 +91,7 @@ func JavaScript(ctx context.Context, t *target.Tab, s Script) (jsonv2.Value, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	text, err := f.Evaluate(ctx, expression, s.Timeout, !s.Passive)
+	text, err := f.Evaluate(ctx, expression, s.Timeout)
 	var thrown *target.Exception
 	if errors.As(err, &thrown) {
 		return nil, scriptError(thrown)

@@ -11,6 +11,7 @@ import (
 	"image/draw"
 	"image/jpeg"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -23,11 +24,14 @@ import (
 )
 
 const (
-	// frameBound is how long a tab may take to give a picture: one in the
+	// pictureBound is how long a tab may take to give a picture: one in the
 	// background may never do.
-	frameBound = 15 * time.Second
+	pictureBound = 15 * time.Second
 	// maxSide is the longest side of a picture, in pixels: what Chromium can draw.
 	maxSide = 16384
+	// maxDrawn bounds the pixels of a picture that is drawn on, which takes four
+	// bytes for each. A larger one is taken smaller.
+	maxDrawn = 24 << 20
 )
 
 // ScreenshotError is why there is no picture.
@@ -52,6 +56,9 @@ type Picture struct {
 	Width  int    `json:"width"`
 	Height int    `json:"height"`
 	Bytes  int    `json:"bytes"`
+	// Truncated: the page or the element goes on beyond the longest side.
+	Truncated bool    `json:"truncated,omitzero"`
+	Scale     float64 `json:"scale,omitzero"` // of a picture that was taken smaller
 }
 
 // Screenshot takes a picture of the tab into a file, which is replaced in one step.
@@ -65,13 +72,13 @@ func Screenshot(ctx context.Context, t *target.Tab, s Shot) (Picture, error) {
 	if info, err := os.Stat(filepath.Dir(s.Path)); err != nil || !info.IsDir() {
 		return Picture{}, &ScreenshotError{"there is no folder " + filepath.Dir(s.Path)}
 	}
-	limited, cancel := context.WithTimeout(ctx, frameBound)
+	limited, cancel := context.WithTimeout(ctx, pictureBound)
 	defer cancel()
-	clip, boxes, err := s.area(limited, t)
+	a, err := s.area(limited, t)
 	if err != nil {
 		return Picture{}, err
 	}
-	data, err := s.capture(limited, t, clip)
+	data, err := s.capture(limited, t, &a.clip)
 	var refused *transport.Error
 	if errors.As(err, &refused) || errors.Is(err, transport.ErrTooLarge) {
 		return Picture{}, &ScreenshotError{err.Error()}
@@ -83,7 +90,7 @@ func Screenshot(ctx context.Context, t *target.Tab, s Shot) (Picture, error) {
 		return Picture{}, err
 	}
 	if s.Annotate {
-		if data, err = s.annotate(data, clip, boxes); err != nil {
+		if data, err = s.annotate(data, a); err != nil {
 			return Picture{}, &ScreenshotError{err.Error()}
 		}
 	}
@@ -91,91 +98,126 @@ func Screenshot(ctx context.Context, t *target.Tab, s Shot) (Picture, error) {
 	if err := replace(s.Path, data); err != nil {
 		return Picture{}, &ScreenshotError{err.Error()}
 	}
-	return Picture{s.Path, width, height, len(data)}, nil
+	p := Picture{Path: s.Path, Width: width, Height: height, Bytes: len(data), Truncated: a.truncated}
+	if a.clip.Scale < 1 {
+		p.Scale = math.Round(a.clip.Scale*1000) / 1000
+	}
+	return p, nil
 }
 
-// box is an element to draw around, in the page's coordinates.
-type box struct {
-	ref           string
-	x, y          float64
-	width, height float64
+// area is what a picture shows, in the page's coordinates, and the boxes to draw.
+type area struct {
+	clip      page.Viewport
+	truncated bool
+	boxes     []marked
 }
 
-// area is what the picture shows, and the boxes to draw.
-func (s Shot) area(ctx context.Context, t *target.Tab) (*page.Viewport, []box, error) {
+// marked is an element to draw around.
+type marked struct {
+	ref string
+	box
+}
+
+// area finds what the picture shows.
+func (s Shot) area(ctx context.Context, t *target.Tab) (area, error) {
 	var metrics page.GetLayoutMetricsResult
 	err := t.Guarded(ctx, func(ctx context.Context) (err error) {
 		metrics, err = cdp.Call(ctx, t.Session(), page.GetLayoutMetrics, cdp.Empty{})
 		return err
 	})
 	if err != nil {
-		return nil, nil, err
+		return area{}, err
 	}
 	view := metrics.CSSVisualViewport
-	var boxes []box
-	if s.Annotate {
-		if boxes, err = bounds(ctx, t, view.PageX, view.PageY); err != nil {
-			return nil, nil, err
-		}
-	}
+	shown := box{view.PageX, view.PageY, view.ClientWidth, view.ClientHeight}
 	switch {
 	case s.Ref != "":
-		at, failure := where(t, Element{Ref: s.Ref})
-		if failure != nil {
-			return nil, nil, &FailedTarget{Code: failure.Error, Reason: failure.Reason}
+		if shown, err = s.element(ctx, t); err != nil {
+			return area{}, err
 		}
-		var ans struct {
-			answer
-			Width  float64 `json:"width"`
-			Height float64 `json:"height"`
-		}
-		err := at.ask(ctx, "box", map[string]any{"target": Element{Ref: s.Ref}}, &ans)
-		if failure, err := stale(at, err); failure != nil || err != nil {
-			if failure != nil {
-				err = &FailedTarget{Code: failure.Error, Reason: failure.Reason}
-			}
-			return nil, nil, err
-		}
-		if !ans.OK {
-			return nil, nil, &FailedTarget{Code: ans.Error, Reason: ans.Reason}
-		}
-		if ans.Width <= 0 || ans.Height <= 0 {
-			return nil, nil, &ScreenshotError{"the element is not shown: it has no size"}
-		}
-		corner, err := outside(ctx, at.frame, ans.Point)
-		if err != nil {
-			return nil, nil, err
-		}
-		return &page.Viewport{
-			X: corner.X + view.PageX, Y: corner.Y + view.PageY, Width: min(max(1, ans.Width), maxSide), Height: min(max(1, ans.Height), maxSide), Scale: 1,
-		}, boxes, nil
+		shown.X, shown.Y = shown.X+view.PageX, shown.Y+view.PageY
 	case s.FullPage:
 		c := metrics.CSSContentSize
-		return &page.Viewport{
-			X: c.X, Y: c.Y, Width: min(max(1, c.Width), maxSide), Height: min(max(1, c.Height), maxSide), Scale: 1,
-		}, boxes, nil
+		shown = box{c.X, c.Y, c.Width, c.Height}
 	}
-	return &page.Viewport{X: view.PageX, Y: view.PageY, Width: view.ClientWidth, Height: view.ClientHeight, Scale: 1}, boxes, nil
+	density := 1.0
+	if s.FullPage || s.Ref != "" || s.Annotate { // else it is what fits on a screen
+		if density, err = pixelDensity(ctx, t); err != nil {
+			return area{}, err
+		}
+	}
+	a := fit(shown, density, s.Annotate)
+	if s.Annotate {
+		a.boxes, err = marks(ctx, t, view.PageX, view.PageY)
+	}
+	return a, err
 }
 
-// outside carries a point of a frame's viewport into the main frame's.
-func outside(ctx context.Context, f *target.Frame, p Point) (Point, error) {
-	for ; f.Parent() != nil; f = f.Parent() {
-		if err := f.Bind(ctx); err != nil {
-			return p, err
-		}
-		var ans answer
-		around := place{frame: f.Parent()}
-		if err := around.ask(ctx, "outside", map[string]any{"frame": f.ID, "x": p.X, "y": p.Y}, &ans); err != nil {
-			return p, err
-		}
-		p = ans.Point
+// pixelDensity is how many pixels of the screen one of the page has.
+func pixelDensity(ctx context.Context, t *target.Tab) (float64, error) {
+	raw, err := Inspect(ctx, t, Inspection{Kind: "metadata"})
+	if errors.Is(err, target.ErrNavigated) {
+		return 1, nil
 	}
-	return p, nil
+	if err != nil {
+		return 0, err
+	}
+	var page struct {
+		Viewport struct {
+			Scale float64 `json:"scale"`
+		} `json:"viewport"`
+	}
+	if err := json.Unmarshal(raw, &page); err != nil || page.Viewport.Scale <= 0 {
+		return 1, err
+	}
+	return page.Viewport.Scale, nil
 }
 
-// bounds are the boxes of what a snapshot shows, in the main frame.
-func bounds(ctx context.Context, t *target.Tab, dx, dy float64) ([]box, error) {
+// fit is as much of a box as can be drawn; drawn on, in as many pixels as are
+// allowed.
+func fit(shown box, density float64, drawn bool) area {
+	longest := maxSide / density
+	a := area{truncated: shown.Width > longest || shown.Height > longest}
+	width, height := min(max(1, shown.Width), longest), min(max(1, shown.Height), longest)
+	a.clip = page.Viewport{X: shown.X, Y: shown.Y, Width: width, Height: height, Scale: 1}
+	if pixels := width * height * density * density; drawn && pixels > maxDrawn {
+		a.clip.Scale = math.Sqrt(maxDrawn / pixels)
+	}
+	return a
+}
+
+// element is where the element of the ref is, in the main frame's viewport.
+func (s Shot) element(ctx context.Context, t *target.Tab) (box, error) {
+	at, failure := where(t, Element{Ref: s.Ref})
+	if failure != nil {
+		return box{}, &FailedTarget{Code: failure.Error, Reason: failure.Reason}
+	}
+	var ans struct {
+		Failure
+		box
+	}
+	err := at.ask(ctx, "box", map[string]any{"target": Element{Ref: s.Ref}}, &ans)
+	if failure, err = stale(at, err); err != nil {
+		return box{}, err
+	}
+	if failure == nil && !ans.OK {
+		failure = &ans.Failure
+	}
+	if failure != nil {
+		return box{}, &FailedTarget{Code: failure.Error, Reason: failure.Reason}
+	}
+	if ans.Width <= 0 || ans.Height <= 0 {
+		return box{}, &ScreenshotError{"the element is not shown: it has no size"}
+	}
+	boxes, err := outsideBoxes(ctx, at.frame, []box{ans.box})
+	if err != nil {
+		return box{}, err
+	}
+	return boxes[0], nil
+}
+
+// marks are the boxes of what a snapshot shows, with dx and dy added.
+func marks(ctx context.Context, t *target.Tab, dx, dy float64) ([]marked, error) {
 	raw, err := Snapshot(ctx, t, SnapshotOptions{Limit: 500, MaxBytes: 1 << 20, Detail: true})
 	if err != nil {
 		return nil, err
@@ -184,35 +226,33 @@ func bounds(ctx context.Context, t *target.Tab, dx, dy float64) ([]box, error) {
 		Elements []struct {
 			Ref    string `json:"ref"`
 			Frame  string `json:"frame"`
-			Bounds *struct {
-				X      float64 `json:"x"`
-				Y      float64 `json:"y"`
-				Width  float64 `json:"width"`
-				Height float64 `json:"height"`
-			} `json:"bounds"`
+			Bounds *box   `json:"bounds"`
 		} `json:"elements"`
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, err
 	}
-	var boxes []box
+	refs, boxes := make(map[string][]string), make(map[string][]box) // by frame
 	for _, e := range list.Elements {
-		if e.Bounds == nil {
-			continue
+		if e.Bounds != nil {
+			refs[e.Frame] = append(refs[e.Frame], e.Ref)
+			boxes[e.Frame] = append(boxes[e.Frame], *e.Bounds)
 		}
-		corner := Point{e.Bounds.X, e.Bounds.Y}
-		if e.Frame != "" {
-			f, err := t.Frame(e.Frame)
-			if err != nil {
-				continue // it went meanwhile
-			}
-			if corner, err = outside(ctx, f, corner); err != nil {
-				continue
-			}
-		}
-		boxes = append(boxes, box{e.Ref, corner.X + dx, corner.Y + dy, e.Bounds.Width, e.Bounds.Height})
 	}
-	return boxes, nil
+	var all []marked
+	for frame, inside := range boxes {
+		f, err := t.Frame(frame)
+		if err == nil {
+			inside, err = outsideBoxes(ctx, f, inside)
+		}
+		if err != nil {
+			continue // it went meanwhile
+		}
+		for i, b := range inside {
+			all = append(all, marked{refs[frame][i], box{b.X + dx, b.Y + dy, b.Width, b.Height}})
+		}
+	}
+	return all, nil
 }
 
 func (s Shot) capture(ctx context.Context, t *target.Tab, clip *page.Viewport) ([]byte, error) {
@@ -237,17 +277,23 @@ func (s Shot) capture(ctx context.Context, t *target.Tab, clip *page.Viewport) (
 }
 
 // annotate draws the boxes and their refs on the picture.
-func (s Shot) annotate(data []byte, clip *page.Viewport, boxes []box) ([]byte, error) {
+func (s Shot) annotate(data []byte, a area) ([]byte, error) {
+	if c, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil && c.Width*c.Height > 2*maxDrawn {
+		return nil, fmt.Errorf("the picture of %d×%d pixels is too large to be drawn on", c.Width, c.Height)
+	}
 	decoded, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
-	canvas := image.NewRGBA(decoded.Bounds())
-	draw.Draw(canvas, canvas.Bounds(), decoded, decoded.Bounds().Min, draw.Src)
-	scale := float64(canvas.Bounds().Dx()) / clip.Width
-	for _, b := range boxes {
-		x, y := int((b.x-clip.X)*scale), int((b.y-clip.Y)*scale)
-		frameBox(canvas, image.Rect(x, y, x+int(b.width*scale), y+int(b.height*scale)), b.ref)
+	canvas, ok := decoded.(draw.Image)
+	if !ok {
+		canvas = image.NewRGBA(decoded.Bounds())
+		draw.Draw(canvas, canvas.Bounds(), decoded, decoded.Bounds().Min, draw.Src)
+	}
+	scale := float64(canvas.Bounds().Dx()) / a.clip.Width
+	for _, b := range a.boxes {
+		x, y := int((b.X-a.clip.X)*scale), int((b.Y-a.clip.Y)*scale)
+		frameBox(canvas, image.Rect(x, y, x+int(b.Width*scale), y+int(b.Height*scale)), b.ref)
 	}
 	var out bytes.Buffer
 	if s.Format == "jpeg" {

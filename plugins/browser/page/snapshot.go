@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,8 +15,6 @@ import (
 )
 
 const (
-	// maxFrames bounds the frames that one snapshot looks into.
-	maxFrames = 100
 	// maxClosed bounds how often a frame is read again for the closed shadow roots
 	// that were found in it, and someClosed is how many our code offers at once.
 	maxClosed, someClosed = 8, 64
@@ -66,18 +63,23 @@ type header struct {
 	Error   string `json:"error"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	Closed  []int  `json:"closed"` // elements that may hide a closed shadow root
+	Closed  int    `json:"closed"` // elements that may hide a closed shadow root
 }
 
 // retries is how often a page that goes on to another document is read again.
 const retries = 3
 
-// Snapshot lists what can be used in the tab. All frames are asked at once.
+// Snapshot lists what can be used in the tab. All frames are asked at once. While a
+// dialog is open it is all that can be.
 func Snapshot(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMessage, error) {
 	for attempt := 1; ; attempt++ {
 		list, err := take(ctx, t, o)
 		if attempt < retries && errors.Is(err, target.ErrNavigated) {
 			continue
+		}
+		if d := t.OpenDialog(); d != nil && errors.Is(err, target.ErrDialogOpen) {
+			c := composer{o: o, dialog: d}
+			return c.compose(t.Browser().Generation(), &view{header: header{URL: t.Info().URI, Title: t.Info().Title}}), nil
 		}
 		return list, err
 	}
@@ -105,18 +107,20 @@ func take(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMessag
 	if o.Text != "" || o.Role != "" {
 		arg["filter"] = map[string]string{"text": o.Text, "role": o.Role}
 	}
-	frames := descendants(ctx, root)
-	views := make(map[string]*view, len(frames))
+	inside, cancel := context.WithTimeout(ctx, frameBound)
+	defer cancel()
+	below, others := bind(inside, root)
+	views := make(map[string]*view, len(below))
 	var work sync.WaitGroup
 	first := &view{frame: root}
 	inner := arg
 	if scope != nil {
-		inner = withScope(arg, scope)
+		inner = with(arg, "scope", scope)
 	}
-	for i, f := range frames {
+	for i, f := range below {
 		v := &view{frame: f}
 		views[string(f.ID)] = v
-		work.Go(func() { v.take(ctx, "", generation, withFrom(arg, 1+int64(i+1)*int64(o.Limit))) })
+		work.Go(func() { v.take(inside, "", generation, with(arg, "from", 1+int64(i+1)*int64(o.Limit))) })
 	}
 	first.take(ctx, world, generation, inner)
 	work.Wait()
@@ -126,39 +130,13 @@ func take(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMessag
 	if first.header.Error != "" {
 		return nil, &FailedTarget{Code: first.header.Error, Reason: first.header.Reason, Message: first.header.Message}
 	}
-	c := composer{o: o, views: views}
-	return c.compose(t, generation, first), nil
-}
-
-// descendants are the frames below f that are known to their parents, nearest
-// first. One that cannot be reached is left out: what is around it can.
-func descendants(ctx context.Context, f *target.Frame) []*target.Frame {
-	var all []*target.Frame
-	level := f.Children()
-	for len(level) > 0 && len(all) < maxFrames {
-		level = level[:min(len(level), maxFrames-len(all))]
-		bound := make([]bool, len(level))
-		var work sync.WaitGroup
-		for i, child := range level {
-			work.Go(func() { bound[i] = child.Bind(ctx) == nil })
+	c := composer{o: o, views: views, frames: others, dialog: t.OpenDialog()}
+	for _, v := range views {
+		if errors.Is(v.failed, context.DeadlineExceeded) {
+			c.frames++
 		}
-		work.Wait()
-		var next []*target.Frame
-		for i, child := range level {
-			if bound[i] {
-				all = append(all, child)
-				next = append(next, child.Children()...)
-			}
-		}
-		level = next
 	}
-	return all
-}
-
-func withFrom(arg map[string]any, from int64) map[string]any { return with(arg, "from", from) }
-
-func withScope(arg map[string]any, scope map[string]string) map[string]any {
-	return with(arg, "scope", scope)
+	return c.compose(generation, first), nil
 }
 
 func with(arg map[string]any, name string, value any) map[string]any {
@@ -222,31 +200,11 @@ func (v *view) ask(ctx context.Context, world string, generation int64, arg map[
 // open makes the closed shadow roots of the frame known to our code in it. It says
 // whether there may be more to see.
 func (v *view) open(ctx context.Context, world string) bool {
-	opened := make([]bool, len(v.header.Closed))
-	var work sync.WaitGroup
-	for i, n := range v.header.Closed {
-		work.Go(func() { opened[i] = openRoot(ctx, v.frame, world, n) == nil })
+	if v.header.Closed == 0 {
+		return false
 	}
-	work.Wait()
-	return slices.Contains(opened, true) || len(opened) >= someClosed
-}
-
-func openRoot(ctx context.Context, f *target.Frame, world string, n int) error {
-	host, err := f.Handle(ctx, world, "closedHost", n)
-	if err != nil {
-		return err
-	}
-	defer host.Release()
-	id, err := host.ClosedRoot(ctx)
-	if err != nil {
-		return err
-	}
-	root, err := f.Resolve(ctx, world, id)
-	if err != nil {
-		return err
-	}
-	defer root.Release()
-	return host.Give(ctx, "openRoot", root)
+	opened, err := v.frame.OpenRoots(ctx, world, "closedHosts", "openRoots")
+	return err == nil && (opened > 0 || v.header.Closed >= someClosed)
 }
 
 // composer puts the frames' views together.
@@ -258,8 +216,11 @@ type composer struct {
 	count  int
 	total  int
 	left   int
+	frames int  // that were not looked into
+	full   bool // what comes now is left
 	shown  map[*view]bool
 	hidden []hiddenLine
+	dialog *target.Dialog // that is open
 }
 
 type hiddenLine struct {
@@ -267,7 +228,7 @@ type hiddenLine struct {
 	frame *target.Frame
 }
 
-func (c *composer) compose(t *target.Tab, generation int64, first *view) json.RawMessage {
+func (c *composer) compose(generation int64, first *view) json.RawMessage {
 	c.shown = make(map[*view]bool)
 	c.out.WriteString(`{"generation":`)
 	c.out.WriteString(strconv.FormatInt(generation, 10))
@@ -288,16 +249,27 @@ func (c *composer) compose(t *target.Tab, generation int64, first *view) json.Ra
 		}
 		c.out.WriteByte(']')
 	}
-	fmt.Fprintf(&c.out, `,"total":%d,"truncated":%t`, c.total, c.left > 0)
+	fmt.Fprintf(&c.out, `,"total":%d,"truncated":%t`, c.total, c.left > 0 || c.frames > 0 || c.dialog != nil)
+	var more []string
 	if c.left > 0 {
-		fmt.Fprintf(&c.out, `,"left":%d,"more":"raise limit or max_bytes, or narrow it with scope or filter"`, c.left)
+		fmt.Fprintf(&c.out, `,"left":%d`, c.left)
+		more = append(more, "raise limit or max_bytes, or narrow it with scope or filter")
 	}
-	if d := t.OpenDialog(); d != nil {
+	if c.frames > 0 {
+		fmt.Fprintf(&c.out, `,"frames_left":%d`, c.frames)
+		more = append(more, "frames that are too many, or do not answer, are not looked into")
+	}
+	if d := c.dialog; d != nil {
 		c.out.WriteString(`,"dialog":{"kind":`)
 		c.out.Write(wire.AppendString(nil, d.Kind))
 		c.out.WriteString(`,"message":`)
 		c.out.Write(wire.AppendString(nil, clip(d.Message, maxMessage)))
 		c.out.WriteByte('}')
+		more = append(more, "answer the dialog with page.dialog")
+	}
+	if len(more) > 0 {
+		c.out.WriteString(`,"more":`)
+		c.out.Write(wire.AppendString(nil, strings.Join(more, "; ")))
 	}
 	c.out.WriteByte('}')
 	return c.out.Bytes()
@@ -349,7 +321,11 @@ func (c *composer) keep(lines []string, frame *target.Frame) {
 
 // element writes one element while there is room.
 func (c *composer) element(line string, frame *target.Frame) {
-	if c.count >= c.o.Limit || c.used+len(line) > c.o.MaxBytes {
+	if frame != nil {
+		line = line[:len(line)-1] + `,"frame":"` + string(frame.ID) + `"}`
+	}
+	c.full = c.full || c.count >= c.o.Limit || c.used+len(line)+1 > c.o.MaxBytes
+	if c.full {
 		c.left++
 		return
 	}
@@ -358,14 +334,7 @@ func (c *composer) element(line string, frame *target.Frame) {
 	}
 	c.count++
 	c.used += len(line) + 1
-	if frame == nil {
-		c.out.WriteString(line)
-		return
-	}
-	c.out.WriteString(line[:len(line)-1])
-	c.out.WriteString(`,"frame":"`)
-	c.out.WriteString(string(frame.ID))
-	c.out.WriteString(`"}`)
+	c.out.WriteString(line)
 }
 
 func (c *composer) outline(text *strings.Builder, v *view, indent string) {
@@ -383,7 +352,8 @@ func (c *composer) outline(text *strings.Builder, v *view, indent string) {
 			}
 			continue
 		}
-		if text.Len()+len(indent)+len(line) > c.o.MaxBytes {
+		c.full = c.full || text.Len()+len(indent)+len(line)+1 > c.o.MaxBytes
+		if c.full {
 			c.left++
 			continue
 		}

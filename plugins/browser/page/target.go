@@ -70,6 +70,12 @@ func (p *place) ask(ctx context.Context, name string, arg map[string]any, answer
 	return json.Unmarshal([]byte(text), answer)
 }
 
+// leave stops what the events of an action still do in the document: nobody waits
+// for it any more. pressing: a button is down that is to be let go of.
+func (p place) leave(token int64, pressing bool) {
+	p.frame.Tell(p.world, "leave", map[string]any{"token": token, "pressing": pressing})
+}
+
 // left is what is left of the time until the end, in whole milliseconds.
 func left(end time.Time) int64 { return max(0, time.Until(end).Milliseconds()) }
 

@@ -3,7 +3,9 @@ package page
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/vant-run/vant/plugins/browser/target"
@@ -19,6 +21,9 @@ type Condition struct {
 	Gone                bool
 	Timeout             time.Duration
 }
+
+// lookBound is how long a frame inside of the page may take to tell what it shows.
+const lookBound = 2 * time.Second
 
 // ErrWait: what was waited for did not come in time.
 var ErrWait = errors.New("it did not come in time")
@@ -80,77 +85,229 @@ func fits(pattern, url string) bool {
 	return ok
 }
 
-// waitElement lets our code wait in the page; a new document is asked again.
+// waitElement lets our code wait in the page's frames.
 func waitElement(ctx context.Context, t *target.Tab, c Condition, end time.Time) error {
-	at := place{frame: t.Main()}
-	if c.Ref != "" {
-		p, failure := where(t, Element{Ref: c.Ref})
-		if failure != nil {
-			if c.Gone && failure.Reason == target.Navigated {
-				return nil
-			}
-			return &FailedTarget{Code: failure.Error, Reason: failure.Reason}
-		}
-		at = p
+	switch {
+	case c.Ref != "":
+		return c.waitRef(ctx, t, end)
+	case c.Gone:
+		return c.waitGone(ctx, t, end)
 	}
-	for {
-		arg := map[string]any{"gone": c.Gone, "timeout": left(end)}
-		switch {
-		case c.Text != "":
-			arg["text"] = c.Text
-		case c.Selector != "":
-			arg["selector"] = c.Selector
-		default:
-			arg["ref"] = c.Ref
-		}
-		var ans Failure
-		now := at // of a selector or text, whatever document is there then
-		err := now.ask(ctx, "wait", arg, &ans)
-		if errors.Is(err, target.ErrNavigated) || errors.Is(err, target.ErrFrameGone) {
-			if c.Ref != "" {
-				if c.Gone {
-					return nil
-				}
-				return &FailedTarget{Code: "stale_or_missing", Reason: target.Navigated}
-			}
-			if time.Now().Before(end) {
-				continue
-			}
-			return ErrWait
-		}
-		switch {
-		case err != nil:
+	_, ok, err := firstFrame(ctx, t, end, func(ctx context.Context, at *place) (bool, error) { return c.comes(ctx, at, end) })
+	if err == nil && !ok {
+		return ErrWait
+	}
+	return err
+}
+
+func (c Condition) waitRef(ctx context.Context, t *target.Tab, end time.Time) error {
+	at, failure := where(t, Element{Ref: c.Ref})
+	if failure == nil {
+		ok, err := c.ask(ctx, &at, left(end))
+		if failure, err = stale(at, err); err != nil || ok {
 			return err
-		case ans.OK:
-			return nil
-		case ans.Error == "timeout":
-			return ErrWait
-		case ans.Error == "invalid_selector":
-			return &ParamError{"selector", ans.Message}
 		}
-		return &FailedTarget{Code: ans.Error, Reason: ans.Reason, Message: ans.Message}
+		if failure == nil {
+			return ErrWait
+		}
+	}
+	if c.Gone && failure.Reason == target.Navigated {
+		return nil
+	}
+	return &FailedTarget{Code: failure.Error, Reason: failure.Reason}
+}
+
+// ask lets one document wait for the condition.
+func (c Condition) ask(ctx context.Context, at *place, timeout int64) (bool, error) {
+	arg := map[string]any{"gone": c.Gone, "timeout": timeout}
+	switch {
+	case c.Text != "":
+		arg["text"] = c.Text
+	case c.Selector != "":
+		arg["selector"] = c.Selector
+	default:
+		arg["ref"] = c.Ref
+	}
+	var ans Failure
+	err := at.ask(ctx, "wait", arg, &ans)
+	switch {
+	case err != nil:
+		return false, err
+	case ans.OK || ans.Error == "timeout":
+		return ans.OK, nil
+	case ans.Error == "invalid_selector":
+		return false, &ParamError{"selector", ans.Message}
+	}
+	return false, &FailedTarget{Code: ans.Error, Reason: ans.Reason, Message: ans.Message}
+}
+
+// comes waits until a frame shows what is waited for, and is itself to be seen.
+func (c Condition) comes(ctx context.Context, at *place, end time.Time) (bool, error) {
+	for {
+		ok, err := c.ask(ctx, at, left(end))
+		if err != nil || !ok || at.frame.Parent() == nil {
+			return ok, err
+		}
+		for f := at.frame; f.Parent() != nil; f = f.Parent() {
+			if ok, err := frameShown(ctx, f, true, left(end)); err != nil || !ok {
+				return false, err
+			}
+		}
+		// It may have gone while the frame was waited for.
+		ok, err = c.ask(ctx, at, 0)
+		if err != nil || ok || !time.Now().Before(end) {
+			return ok, err
+		}
 	}
 }
 
-// waitFunction evaluates an expression after each change of the page.
-func waitFunction(ctx context.Context, t *target.Tab, source string, end time.Time) error {
+// frameShown waits until the frame around f shows it, or shows it no more.
+func frameShown(ctx context.Context, f *target.Frame, shown bool, timeout int64) (bool, error) {
+	if err := f.Bind(ctx); err != nil {
+		return false, err
+	}
+	around := place{frame: f.Parent()}
+	var ans Failure
+	err := around.ask(ctx, "wait", map[string]any{"frame": f.ID, "gone": !shown, "timeout": timeout}, &ans)
+	return ans.OK, err
+}
+
+// waitGone waits until no frame shows it.
+func (c Condition) waitGone(ctx context.Context, t *target.Tab, end time.Time) error {
 	for {
-		value, err := JavaScript(ctx, t, Script{
-			Source: "(async () => { let value = (" + source + "\n); if (typeof value == 'function') value = value(); return !!(await value) })()",
-			Await:  true, Timeout: max(time.Until(end), 100*time.Millisecond), Passive: true,
-		})
-		switch {
-		case errors.Is(err, target.ErrNavigated):
-		case err != nil:
+		ok, err := c.leavesAll(ctx, t, end)
+		if err != nil {
 			return err
-		case string(value) == "true":
-			return nil
+		}
+		if !ok {
+			return ErrWait
+		}
+		// It may have come to a frame that was done before.
+		if ok, err = c.leavesAll(ctx, t, time.Now()); err != nil || ok {
+			return err
 		}
 		if !time.Now().Before(end) {
 			return ErrWait
 		}
-		_, _, err = t.Main().Invoke(ctx, "", "tick", nil)
-		if err != nil && !errors.Is(err, target.ErrNavigated) {
+	}
+}
+
+// leavesAll waits until each frame shows it no more, one after the other perhaps.
+func (c Condition) leavesAll(ctx context.Context, t *target.Tab, end time.Time) (bool, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	list, _ := frames(t)
+	replies := make(chan reply, len(list))
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer cancel()
+	for _, f := range list {
+		work.Go(func() {
+			replies <- askAgain(ctx, f, end, func(ctx context.Context, at *place) (bool, error) { return c.leaves(ctx, at, end) })
+		})
+	}
+	for range list {
+		r := <-replies
+		switch main := r.at.frame == t.Main(); {
+		case main && r.err != nil && !errors.Is(r.err, target.ErrNavigated):
+			return false, r.err
+		case !main && r.err != nil: // what cannot be asked shows nothing
+		case !r.yes:
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// leaves waits until a frame shows it no more, or is itself not to be seen. A frame
+// inside of the page that does not answer shows nothing.
+func (c Condition) leaves(ctx context.Context, at *place, end time.Time) (bool, error) {
+	if at.frame.Parent() == nil {
+		return c.ask(ctx, at, left(end))
+	}
+	look, cancel := context.WithTimeout(ctx, lookBound)
+	ok, err := c.ask(look, at, 0)
+	cancel()
+	if err != nil || ok {
+		return ok, err
+	}
+	ctx, cancel = context.WithCancel(ctx)
+	defer cancel()
+	hidden := make(chan bool)
+	for f := at.frame; f.Parent() != nil; f = f.Parent() {
+		go func() {
+			ok, err := frameShown(ctx, f, false, left(end))
+			select {
+			case hidden <- ok && err == nil:
+			case <-ctx.Done():
+			}
+		}()
+	}
+	own := make(chan reply, 1)
+	go func() {
+		ok, err := c.ask(ctx, at, left(end))
+		own <- reply{yes: ok, err: err}
+	}()
+	for {
+		select {
+		case r := <-own:
+			return r.yes, r.err
+		case ok := <-hidden:
+			if ok {
+				return true, nil
+			}
+		}
+	}
+}
+
+// watch waits in the page's own world until a condition is true; then its answer
+// is "true", and "false" when the time is over. It looks at every frame that is
+// drawn, and from time to time where none is.
+const watch = `((condition, left) => {
+	const { requestAnimationFrame: frame, setTimeout: later, clearTimeout: never, performance: clock, Promise: P } = globalThis
+	const end = clock.now() + left
+	let stopped = false, wake = () => {}
+	const next = () => new P((done) => { wake = done; frame(done); later(done, 100) })
+	const settled = (value) => new P((done, fail) => {
+		const over = later(done, end - clock.now());
+		(async () => { try { done(await value) } catch (e) { fail(e) } finally { never(over) } })()
+	})
+	return {
+		async answer() {
+			for (;;) {
+				let value = await settled(condition())
+				if (typeof value == "function") value = await settled(value())
+				if (value) return "true"
+				if (stopped || clock.now() >= end) return "false"
+				await next()
+			}
+		},
+		stop() { stopped = true; wake() },
+	}
+})(async () => (%s
+), %d)`
+
+// waitFunction lets the page wait until an expression is true, in whatever document
+// it has then.
+func waitFunction(ctx context.Context, t *target.Tab, source string, end time.Time) error {
+	for {
+		changed := t.Changed()
+		text, err := t.Main().Watch(ctx, fmt.Sprintf(watch, source, left(end)), max(time.Until(end), 100*time.Millisecond))
+		var thrown *target.Exception
+		switch {
+		case errors.As(err, &thrown):
+			return scriptError(thrown)
+		case errors.Is(err, target.ErrNavigated):
+		case err != nil:
+			return err
+		case text == "true":
+			return nil
+		default:
+			return ErrWait
+		}
+		if !time.Now().Before(end) {
+			return ErrWait
+		}
+		if err := pause(ctx, changed); err != nil {
 			return err
 		}
 	}

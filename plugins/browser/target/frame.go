@@ -1,19 +1,12 @@
 package target
 
 import (
-	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"slices"
-	"strconv"
-	"time"
+	"sync/atomic"
 
 	"github.com/chromedp/cdproto/cdp"
-	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 
-	"github.com/vant-run/vant/internal/wire"
-	"github.com/vant-run/vant/plugins/browser/inject"
 	"github.com/vant-run/vant/plugins/browser/transport"
 )
 
@@ -21,13 +14,15 @@ import (
 // has the same ones, nor has this plugin after a restart.
 var worldName = "vant-" + rand.Text()
 
-// Frame is a frame of a tab; its fields are guarded by the browser's mu.
+// Frame is a frame of a tab.
 type Frame struct {
 	ID     cdp.FrameID
 	tab    *Tab
 	parent *Frame
 	order  int // among the tab's frames
+	asked  atomic.Int64
 
+	// Guarded by the browser's mu.
 	session   *transport.Session // nil while the frame changes its process
 	loader    string
 	name, url string
@@ -54,6 +49,7 @@ func (t *Tab) addFrame(id, parent string) *Frame {
 		f.parent = t.main
 	}
 	t.frames[f.ID] = f
+	t.notify()
 	return f
 }
 
@@ -62,6 +58,7 @@ func (t *Tab) addFrame(id, parent string) *Frame {
 func (f *Frame) move(s *transport.Session) {
 	if f.session != s {
 		f.session, f.world, f.main = s, "", ""
+		f.tab.notify()
 	}
 }
 
@@ -97,6 +94,7 @@ func (t *Tab) frameNavigated(s *sessionOf, info frameInfo) {
 		}
 	}
 	if f != t.main {
+		t.notify()
 		return
 	}
 	if info.Unreachable != "" {
@@ -160,11 +158,27 @@ func (t *Tab) Frame(id string) (*Frame, error) {
 	return f, nil
 }
 
-// Children are the frames directly in f.
-func (f *Frame) Children() []*Frame {
+// Below are the frames in f that can be asked, and in these, nearest first.
+func (f *Frame) Below() []*Frame {
 	f.tab.browser.mu.Lock()
 	defer f.tab.browser.mu.Unlock()
-	return slices.DeleteFunc(f.children(), func(f *Frame) bool { return f.session == nil })
+	list := []*Frame{f}
+	for i := 0; i < len(list); i++ {
+		for _, child := range list[i].children() {
+			if child.session != nil {
+				list = append(list, child)
+			}
+		}
+	}
+	return list[1:]
+}
+
+// Changed is closed when the tab's frames, their documents, or anything else of
+// the tab has changed.
+func (t *Tab) Changed() <-chan struct{} {
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	return t.changed
 }
 
 // children are the frames directly in f, in the order in which they came; mu is
@@ -237,232 +251,3 @@ func (f *Frame) ready() (*transport.Session, error) {
 	}
 	return f.session, nil
 }
-
-// evaluation is what Runtime.evaluate answers.
-type evaluation struct {
-	Result struct {
-		Type  string       `json:"type"`
-		Value jsonv2.Value `json:"value"`
-	} `json:"result"`
-	Exception *Exception `json:"exceptionDetails"`
-}
-
-// Exception is one that a script has thrown.
-type Exception struct {
-	Text      string `json:"text"`
-	Line      int    `json:"lineNumber"`
-	Column    int    `json:"columnNumber"`
-	Exception struct {
-		Type        string       `json:"type"`
-		Description string       `json:"description"`
-		Value       jsonv2.Value `json:"value"`
-	} `json:"exception"`
-}
-
-// Error implements error.
-func (e *Exception) Error() string {
-	if e.Exception.Description != "" {
-		return e.Exception.Description
-	}
-	if len(e.Exception.Value) > 0 {
-		return e.Text + " " + string(e.Exception.Value)
-	}
-	if e.Exception.Type == "undefined" {
-		return e.Text + " undefined"
-	}
-	return e.Text
-}
-
-// Invoke calls a function of our code in the frame's isolated world and gives the
-// string that it returns, which is raw JSON with its quotes. The code is put there
-// with the first call in a document. world, unless "", is the document that the
-// call is meant for: in another one it fails with ErrNavigated. in is the document
-// that it ran in.
-func (f *Frame) Invoke(ctx context.Context, world, name string, arg any) (text []byte, in string, err error) {
-	ctx, end := f.tab.guard(ctx)
-	defer end()
-	call, err := inject.Call(name, arg)
-	if err != nil {
-		return nil, "", err
-	}
-	for attempt := 0; ; attempt++ {
-		there, installed, err := f.enter(ctx)
-		if err != nil {
-			return nil, "", f.tab.gone(err)
-		}
-		if world != "" && there.world != world {
-			return nil, "", ErrNavigated
-		}
-		expression := call
-		if !installed {
-			expression = inject.Source() + ";" + call
-		}
-		text, err := there.evaluate(ctx, expression)
-		switch {
-		case err == nil:
-			f.tab.browser.mu.Lock()
-			if f.world == there.world {
-				f.installed = true
-			}
-			f.tab.browser.mu.Unlock()
-			return text, there.world, nil
-		case errors.Is(err, errNotRun) && world == "" && attempt < 3:
-			continue // the document was replaced before anything ran
-		default:
-			return nil, "", f.tab.gone(err)
-		}
-	}
-}
-
-// isolated is the isolated world of a document.
-type isolated struct {
-	session *transport.Session
-	world   string
-}
-
-// enter gives the frame's isolated world, and whether our code is in it.
-func (f *Frame) enter(ctx context.Context) (isolated, bool, error) {
-	b := f.tab.browser
-	b.mu.Lock()
-	s, err := f.ready()
-	in, installed := isolated{s, f.world}, f.installed
-	b.mu.Unlock()
-	if err != nil {
-		return isolated{}, false, err
-	}
-	if in.world != "" {
-		return in, installed, nil
-	}
-	// The context is announced before the answer comes.
-	err = s.Call(ctx, "Page.createIsolatedWorld", map[string]any{"frameId": f.ID, "worldName": worldName}, nil)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err == nil && f.world != "" && f.session == s {
-		return isolated{s, f.world}, f.installed, nil
-	}
-	if err == nil {
-		err = errNotRun
-	}
-	return isolated{}, false, navigatedAway(err)
-}
-
-// evaluate runs an expression that gives a string.
-func (in isolated) evaluate(ctx context.Context, expression string) ([]byte, error) {
-	b := make([]byte, 0, len(expression)+256)
-	b = append(b, `{"returnByValue":true,"awaitPromise":true,"userGesture":false,"uniqueContextId":`...)
-	b = strconv.AppendQuote(b, in.world)
-	b = append(b, `,"expression":`...)
-	text, err := jsonv2.Marshal(expression)
-	if err != nil {
-		return nil, err
-	}
-	b = append(append(b, text...), '}')
-	raw, err := in.session.Start("Runtime.evaluate", jsonv2.Value(b)).Wait(ctx)
-	if err != nil {
-		return nil, navigatedAway(err)
-	}
-	var e evaluation
-	if err := jsonv2.Unmarshal(raw, &e); err != nil {
-		return nil, err
-	}
-	if e.Exception != nil {
-		return nil, fmt.Errorf("our code in the page failed: %w", e.Exception)
-	}
-	if e.Result.Type != "string" {
-		return nil, fmt.Errorf("our code in the page gave a %s", e.Result.Type)
-	}
-	return e.Result.Value, nil
-}
-
-// Evaluate runs an expression that gives a string, or a promise of one, in the
-// page's own world. Code that still runs after limit is stopped. What it throws is
-// an *Exception. The string has its JSON escapes undone.
-func (f *Frame) Evaluate(ctx context.Context, expression string, limit time.Duration, gesture bool) (string, error) {
-	ctx, end := f.tab.guard(ctx)
-	defer end()
-	b := f.tab.browser
-	b.mu.Lock()
-	s, err := f.ready()
-	world := f.main
-	if err == nil && world == "" && f.parent != nil && f.parent.session == f.session {
-		err = errNotRun // without a name it would be the outer frame's world
-	}
-	b.mu.Unlock()
-	if err != nil {
-		return "", err
-	}
-	params := evaluateParams{
-		Expression: expression, ByValue: true, Await: true, AllowEval: true, Gesture: gesture, World: world,
-		Timeout: float64(limit.Milliseconds()),
-	}
-	began := time.Now()
-	raw, err := s.Start("Runtime.evaluate", params).Wait(ctx)
-	if err != nil {
-		var refused *transport.Error
-		if errors.As(err, &refused) && time.Since(began) >= limit {
-			return "", context.DeadlineExceeded // it was stopped, and the browser has several words for that
-		}
-		if errors.Is(err, context.DeadlineExceeded) {
-			go unblock(s)
-		}
-		return "", navigatedAway(f.tab.gone(err))
-	}
-	var e evaluation
-	if err := jsonv2.Unmarshal(raw, &e); err != nil {
-		return "", err
-	}
-	if e.Exception != nil {
-		if e.Exception.Text == "Execution was terminated" || e.Exception.Exception.Type == "" && e.Exception.Text == "Uncaught" {
-			return "", context.DeadlineExceeded
-		}
-		return "", e.Exception
-	}
-	text, ok := wire.Unquote(e.Result.Value)
-	if !ok {
-		return "", fmt.Errorf("the expression gave a %s", e.Result.Type)
-	}
-	return text, nil
-}
-
-// idleBound is how long a page may take to show that no script keeps it from
-// answering.
-const idleBound = time.Second
-
-// unblock stops the script that keeps a page from answering, if one does: when
-// none runs, the next one would be stopped, whosever it is.
-func unblock(s *transport.Session) {
-	ctx, cancel := context.WithTimeout(context.Background(), idleBound)
-	defer cancel()
-	if err := s.Call(ctx, "Runtime.evaluate", jsonv2.Value(`{"expression":"1"}`), nil); errors.Is(err, context.DeadlineExceeded) {
-		s.Start("Runtime.terminateExecution", nil)
-	}
-}
-
-type evaluateParams struct {
-	Expression string  `json:"expression"`
-	ByValue    bool    `json:"returnByValue"`
-	Await      bool    `json:"awaitPromise"`
-	AllowEval  bool    `json:"allowUnsafeEvalBlockedByCSP"`
-	Gesture    bool    `json:"userGesture"` // as if a person had done it
-	World      string  `json:"uniqueContextId,omitzero"`
-	Timeout    float64 `json:"timeout,omitzero"`
-}
-
-// navigatedAway recognises the browser's ways to say that a document has gone.
-func navigatedAway(err error) error {
-	var refused *transport.Error
-	if !errors.As(err, &refused) {
-		return err
-	}
-	switch refused.Message {
-	case "Execution context was destroyed.", "Inspected target navigated or closed":
-		return fmt.Errorf("%w (%s)", ErrNavigated, refused.Message)
-	case "Cannot find context with specified id", "uniqueContextId not found", "No frame for given id found",
-		"Cannot find default execution context", "Frame with the given id was not found.":
-		return fmt.Errorf("%w (%s)", errNotRun, refused.Message)
-	}
-	return err
-}
-
-// errNotRun is ErrNavigated before anything of the call has run.
-var errNotRun = fmt.Errorf("%w before the call", ErrNavigated)

@@ -89,19 +89,15 @@ func (h *Handle) Release() {
 	h.session.Start("Runtime.releaseObject", map[string]any{"objectId": h.id})
 }
 
-// Give calls a function of our code with the node, and a text or another node.
-func (h *Handle) Give(ctx context.Context, name string, with any) error {
+// Give calls a function of our code with the node and a text.
+func (h *Handle) Give(ctx context.Context, name, with string) error {
 	ctx, end := h.frame.tab.guard(ctx)
 	defer end()
-	second := map[string]any{"value": with}
-	if other, ok := with.(*Handle); ok {
-		second = map[string]any{"objectId": other.id}
-	}
 	var r remote
 	err := h.session.Call(ctx, "Runtime.callFunctionOn", map[string]any{
-		"functionDeclaration": "function(name, second) { __vant[name](this, second) }",
+		"functionDeclaration": "function(name, text) { __vant[name](this, text) }",
 		"objectId":            h.id,
-		"arguments":           []any{map[string]any{"value": name}, second},
+		"arguments":           []any{map[string]any{"value": name}, map[string]any{"value": with}},
 	}, &r)
 	if err != nil {
 		return navigatedAway(h.frame.tab.gone(err))
@@ -110,31 +106,6 @@ func (h *Handle) Give(ctx context.Context, name string, with any) error {
 		return fmt.Errorf("our code in the page failed: %w", r.Exception)
 	}
 	return nil
-}
-
-// ClosedRoot is the closed shadow root that the node hosts; without one it is
-// ErrNoNode.
-func (h *Handle) ClosedRoot(ctx context.Context) (cdp.BackendNodeID, error) {
-	ctx, end := h.frame.tab.guard(ctx)
-	defer end()
-	var r struct {
-		Node struct {
-			ShadowRoots []struct {
-				BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
-				Type          string            `json:"shadowRootType"`
-			} `json:"shadowRoots"`
-		} `json:"node"`
-	}
-	err := h.session.Call(ctx, "DOM.describeNode", map[string]any{"objectId": h.id, "depth": 0, "pierce": false}, &r)
-	if err != nil {
-		return 0, navigatedAway(h.frame.tab.gone(err))
-	}
-	for _, root := range r.Node.ShadowRoots {
-		if root.Type == "closed" {
-			return root.BackendNodeID, nil
-		}
-	}
-	return 0, ErrNoNode
 }
 
 // SetFiles gives files to the node, which must be an input of type file.

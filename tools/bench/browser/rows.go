@@ -77,7 +77,7 @@ func (b *bench) snapshots() error {
 		if err := b.open(p.name); err != nil {
 			return err
 		}
-		expression, err := inject.Call("snapshot", map[string]any{"gen": 1, "from": 1, "limit": 6000, "maxBytes": 8 << 20, "format": "list", "frames": []string{}})
+		expression, err := inject.Call("snapshot", map[string]any{"gen": 1, "from": 1, "limit": 6000, "maxBytes": 8 << 20, "format": "list"})
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,12 @@
 const dom = (() => {
   const get = (type, name) => Object.getOwnPropertyDescriptor(type.prototype, name).get;
 
+  // own reads a property of a node, or calls a method, by its prototype.
+  const own = (type, name) => {
+    const d = Object.getOwnPropertyDescriptor(type.prototype, name);
+    return d.get ? (o) => d.get.call(o) : (o, ...args) => d.value.apply(o, args);
+  };
+
   const nodeTypeOf = get(Node, 'nodeType');
   const parentNodeOf = get(Node, 'parentNode');
   const firstChildOf = get(Node, 'firstChild');
@@ -18,12 +24,14 @@ const dom = (() => {
   const textAssignedSlotOf = get(Text, 'assignedSlot');
   const localNameOf = get(Element, 'localName');
   const shadowRootOf = get(Element, 'shadowRoot');
-  const firstElementChildOf = get(Element, 'firstElementChild');
+  const firstElementChildOf = { 1: get(Element, 'firstElementChild'), 9: get(Document, 'firstElementChild'), 11: get(DocumentFragment, 'firstElementChild') };
   const nextElementSiblingOf = get(Element, 'nextElementSibling');
   const inertOf = get(HTMLElement, 'inert');
   const documentElementOf = get(Document, 'documentElement');
   const bodyOf = get(Document, 'body');
   const titleOf = get(Document, 'title');
+  const doctypeOf = get(Document, 'doctype');
+  const baseURIOf = get(Node, 'baseURI');
   const activeElementOf = get(Document, 'activeElement');
   const labelledByOf = get(Element, 'ariaLabelledByElements');
   const styleSheetsOf = get(Document, 'styleSheets');
@@ -43,7 +51,7 @@ const dom = (() => {
   const text = (n) => textContentOf.call(n);
   const connected = (n) => isConnectedOf.call(n) && ownerDocumentOf.call(n) === document;
   const tag = (el) => localNameOf.call(el);
-  const firstElement = (n) => (type(n) === 1 ? firstElementChildOf.call(n) : n.firstElementChild);
+  const firstElement = (n) => firstElementChildOf[type(n)].call(n);
   const nextElement = (el) => nextElementSiblingOf.call(el);
   const attr = (el, name) => getAttribute.call(el, name);
   const has = (el, name) => hasAttribute.call(el, name);
@@ -203,7 +211,6 @@ const dom = (() => {
 
   const withVisibility = { visibilityProperty: true };
   const sees = (el) => checkVisibility.call(el, withVisibility);
-  const boxed = (el) => checkVisibility.call(el);
   const contents = (el) => style(el).display === 'contents';
 
   // A box, or display:contents: what CSS renders. A child of something with
@@ -333,15 +340,21 @@ const dom = (() => {
   }
 
   return {
-    parent, children, contains, query, queryAll, style, fresh, visible, rect, openRoot, SelectorError,
+    own, parent, children, contains, query, queryAll, style, fresh, visible, rect, openRoot, SelectorError,
     // The same things of one node, safe from the names a form gives away.
     type, tag, attr, has, bare, is, up, text, html, connected, parentNode, firstChild, nextSibling,
     firstElement, nextElement, rootNode, labelledBy, owns, sheets, shadow, assigned, one, many,
-    rendered, shown, hasBox, boxed, sees, contents, inert, modal, labels, proxy, focused,
+    rendered, shown, hasBox, sees, inert, modal, labels, proxy, focused,
     roots, rootsWithin,
     documentElement: () => documentElementOf.call(document),
     body: () => bodyOf.call(document),
     title: () => titleOf.call(document),
+    doctype: () => doctypeOf.call(document),
+    // The address that those in attributes are relative to.
+    absolute(url) {
+      const base = baseURIOf.call(document);
+      return URL.canParse(url, base) ? new URL(url, base).href : url;
+    },
     // f is called whenever the caches are emptied.
     onFresh: (f) => freshened.push(f),
   };

@@ -13,12 +13,57 @@ const frames = (() => {
     }
   }
 
-  // Whether a frame's viewport has no size: a border may still be seen.
-  const [widthOf, heightOf] = ['clientWidth', 'clientHeight'].map((name) => Object.getOwnPropertyDescriptor(Element.prototype, name).get);
-  const empty = (el) => !widthOf.call(el) || !heightOf.call(el);
+  const { own } = dom;
+  const clientWidth = own(Element, 'clientWidth'), clientHeight = own(Element, 'clientHeight');
 
-  // The element of a bound frame, or null.
-  const element = (id) => bound.get(id)?.deref() || null;
+  // Whether what is in a frame can be seen: one without a viewport may still
+  // have a border.
+  const shown = (el) => dom.visible(el) && clientWidth(el) > 0 && clientHeight(el) > 0;
+
+  // The element of a frame that was bound and is in the document, or null.
+  function element(id) {
+    const el = bound.get(id)?.deref();
+    return el && dom.connected(el) ? el : null;
+  }
+
+  // ---- from a frame's viewport into this one
+
+  const clientLeft = own(Element, 'clientLeft'), clientTop = own(Element, 'clientTop');
+  const offsetWidth = own(HTMLElement, 'offsetWidth'), offsetHeight = own(HTMLElement, 'offsetHeight');
+  const zoomOf = own(Element, 'currentCSSZoom');
+
+  // outward carries a point of a child frame's viewport into this one. The linear
+  // part is that of all transforms around the frame; the middle of a box stays
+  // the middle of its bounding rectangle, which gives the rest.
+  function outward(el, { x, y }) {
+    const style = dom.style(el), zoom = zoomOf(el);
+    const px = (name) => parseFloat(style[name]) || 0;
+    let m = new DOMMatrix();
+    for (let e = el; e; e = dom.parent(e)) m = linear(dom.style(e)).multiply(m);
+    const p = m.transformPoint(new DOMPoint(
+      (clientLeft(el) + px('paddingLeft') + x - offsetWidth(el) / 2) * zoom,
+      (clientTop(el) + px('paddingTop') + y - offsetHeight(el) / 2) * zoom,
+    ));
+    const r = dom.rect(el);
+    return { x: r.left + r.width / 2 + p.x, y: r.top + r.height / 2 + p.y };
+  }
+
+  function linear(style) {
+    const m = new DOMMatrix();
+    if (/^[-\d.e]+deg$/.test(style.rotate)) m.rotateSelf(parseFloat(style.rotate));
+    if (style.scale !== 'none') {
+      const [sx, sy] = style.scale.split(' ').map(parseFloat);
+      m.scaleSelf(sx, sy ?? sx);
+    }
+    if (style.transform !== 'none') {
+      const t = new DOMMatrix(style.transform);
+      t.e = t.f = 0;
+      m.multiplySelf(t);
+    }
+    return m;
+  }
+
+  // ---- closed shadow roots
 
   const MAY_HOST = new Set(['article', 'aside', 'blockquote', 'body', 'div', 'footer', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6',
     'header', 'main', 'nav', 'p', 'section', 'span']);
@@ -46,15 +91,21 @@ const frames = (() => {
 
   let hosts = [];
 
-  // The i-th host that the last snapshot found.
-  function closedHost(i) {
-    const el = hosts[i]?.deref() || null;
-    if (el) asked.add(el);
-    return el;
+  // The elements that the last snapshot found to look so.
+  function closedHosts() {
+    const list = hosts.map((ref) => ref.deref()).filter(Boolean);
+    for (const el of list) asked.add(el);
+    return list;
   }
 
-  api.bindFrame = bind;
-  api.closedHost = closedHost;
-  api.openRoot = dom.openRoot;
-  return { id: (el) => ids.get(el), element, empty, mayHide, found: (list) => { hosts = list; } };
+  // openRoots takes the root of each element of a list.
+  function openRoots(list, roots) {
+    list.forEach((el, i) => dom.openRoot(el, roots[i]));
+  }
+
+  Object.assign(api, { bindFrame: bind, closedHosts, openRoots });
+  return {
+    id: (el) => ids.get(el), bound: () => [...bound.keys()], element, shown, outward, mayHide,
+    found: (list) => { hosts = list; },
+  };
 })();

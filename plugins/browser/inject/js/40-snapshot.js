@@ -21,12 +21,8 @@ const snapshot = (() => {
 
   function href(el, t) {
     if ((t !== 'a' && t !== 'area') || !aria.linked(el)) return undefined;
-    const url = html(el) ? el.href : absolute(el.href.baseVal);
+    const url = html(el) ? el.href : dom.absolute(dom.attr(el, 'href') ?? dom.attr(el, 'xlink:href'));
     return aria.cut(url.toWellFormed(), /^(?:data|javascript|blob):/i.test(url) ? 64 : URL_MAX);
-  }
-
-  function absolute(url) {
-    return URL.canParse(url, document.baseURI) ? new URL(url, document.baseURI).href : url;
   }
 
   // What there is to say about an element; what says nothing is undefined.
@@ -101,9 +97,9 @@ const snapshot = (() => {
 
   function placeFrame(st, el, flags) {
     const id = frames.id(el);
-    if (id === undefined || (st.frames && !st.frames.has(id)) || st.placed.has(id)) return;
+    if (id === undefined || st.placed.has(id)) return;
     st.placed.add(id);
-    if (flags & (GONE | INERT) || !dom.visible(el) || frames.empty(el)) st.hiddenFrames.push(id);
+    if (flags & (GONE | INERT) || !frames.shown(el)) st.hiddenFrames.push(id);
     else st.lines.push(`${st.outline ? outline.indent(st) : ''}>${id}`);
   }
 
@@ -206,24 +202,24 @@ const snapshot = (() => {
     const flags = above ? elements.flagsOf(above, st.modal) : st.modal ? INERT : 0;
     const whole = st.outline ? outline.walk(st, scope.el, flags) : walk(st, scope.el, flags);
     if (!whole) rest(st, scope.el);
-    placeRest(st);
+    if (!whole) placeRest(st, scope.el);
     if (!st.outline) writeHidden(st);
 
     frames.found(st.hosts);
     refs.gave(args.gen, args.from, st.number);
     dom.fresh(); // keeps no element
     Object.assign(head, { total: st.total, left: st.total - st.count, next: st.number });
-    if (st.hosts.length) head.closed = st.hosts.map((_, i) => i);
+    if (st.hosts.length) head.closed = st.hosts.length;
     return [JSON.stringify(head), ...st.lines].join('\n');
   }
 
   // The state of one call.
-  function begin({ gen, from, limit, maxBytes, format, scope, filter, detail, frames: wanted }) {
+  function begin({ gen, from, limit, maxBytes, format, scope, filter, detail }) {
     return {
       detail: !!detail, outline: format === 'outline', scoped: !!scope,
       limit: limit ?? Infinity, maxBytes: maxBytes ?? Infinity,
       role: filter?.role || '', text: (filter?.text || '').toLowerCase(),
-      frames: wanted && new Set(wanted), placed: new Set(), hiddenFrames: [],
+      placed: new Set(), hiddenFrames: [],
       modal: dom.modal(), focused: dom.focused(),
       gen, number: from,
       lines: [], bytes: 0, count: 0, total: 0, extra: 0, full: false,
@@ -232,11 +228,10 @@ const snapshot = (() => {
   }
 
   // Frames that the walk did not come to are somewhere among the rest.
-  function placeRest(st) {
-    if (st.scoped) return;
-    for (const id of st.frames || []) {
+  function placeRest(st, at) {
+    for (const id of frames.bound()) {
       const el = st.placed.has(id) ? null : frames.element(id);
-      if (el && dom.connected(el)) placeFrame(st, el, elements.flagsOf(el, st.modal));
+      if (el && dom.contains(at, el)) placeFrame(st, el, elements.flagsOf(el, st.modal));
     }
   }
 

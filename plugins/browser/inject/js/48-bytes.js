@@ -32,6 +32,7 @@ const bytes = (() => {
     constructor(max) {
       this.left = max;
       this.parts = [];
+      this.frames = [];
       this.full = false;
     }
 
@@ -47,7 +48,18 @@ const bytes = (() => {
       this.parts.push(s);
     }
 
+    // frame notes that a frame's text belongs here.
+    frame(id) {
+      if (!this.full) this.frames.push({ id, at: this.parts.length });
+    }
+
     text() { return this.parts.join(''); }
+
+    // pieces are the texts before, between and after the frames.
+    pieces() {
+      const cuts = [0, ...this.frames.map((f) => f.at), this.parts.length];
+      return cuts.slice(1).map((to, i) => this.parts.slice(cuts[i], to).join(''));
+    }
   }
 
   return { cut, size, Sink };

@@ -1,12 +1,7 @@
 // Before input is sent to the page: which element is meant, whether it can be
 // acted on, and the point to act at. check waits for all three.
 const act = (() => {
-  // own reads a property, or calls a method, by its prototype: a form and the
-  // document answer to the names of what they hold.
-  const own = (type, name) => {
-    const d = Object.getOwnPropertyDescriptor(type.prototype, name);
-    return d.get ? (o) => d.get.call(o) : (o, ...args) => d.value.apply(o, args);
-  };
+  const { own } = dom;
   const editing = own(HTMLElement, 'isContentEditable'), rich = (el) => dom.html(el) && editing(el);
   const fromPoint = own(Document, 'elementFromPoint'), hidden = own(Document, 'hidden');
   const scrollingElement = own(Document, 'scrollingElement'), scroller = () => scrollingElement(document);
@@ -56,15 +51,21 @@ const act = (() => {
     const id = requestAnimationFrame(finish);
   });
 
-  // until looks, once a frame, until the answer is good, final, or time is over.
-  async function until(timeout, look) {
+  // until looks, once a frame, until the answer is good, final, time is over, or
+  // nobody waits for it any more. here: what is missing is not waited for.
+  async function until({ timeout, here }, look) {
+    const question = calls.current();
     const end = performance.now() + (timeout || 0);
     for (;;) {
       const last = performance.now() >= end;
       dom.fresh();
       const answer = look(last);
-      if (answer.ok || last || !(PASSING.has(answer.error) || answer.reason === 'missing')) return answer;
+      if (answer.ok || last || !(PASSING.has(answer.error) || (answer.reason === 'missing' && (!here || answer.which)))) return answer;
       await frame(end - performance.now());
+      if (question.over) {
+        question.cut = true;
+        return fail('stopped');
+      }
     }
   }
 
@@ -296,36 +297,37 @@ const act = (() => {
   // check waits until an action can be done, and guards the events it will cause.
   // again: an earlier attempt went wrong, so nothing is believed to stand still.
   async function check(arg) {
+    const question = calls.current();
     const seen = looks();
-    const { el, ...answer } = await until(arg.timeout, (last) => ripe(arg, arg.target, seen, last));
+    const { el, ...answer } = await until(arg, (last) => ripe(arg, arg.target, seen, last));
     if (!answer.ok) return JSON.stringify(answer);
     answer.el = describe(el);
     if (CHECKS.has(arg.action)) answer.checked = ticks.now(el);
-    if (hidden(document)) answer.background = true;
-    if (POINTER.has(arg.action) && !answer.done && arg.action !== 'drop') answer.token = guard.pointer(el, arg.action);
+    if (POINTER.has(arg.action) && !answer.done) answer.token = guard.pointer(el, arg.action, question);
     return JSON.stringify(answer);
   }
 
   // drag is check for two elements, whose points are good at the same time.
   async function drag(arg) {
+    const question = calls.current();
     const seen = looks(), there = looks();
-    const { el, ...answer } = await until(arg.timeout, (last) => {
+    const { el, ...answer } = await until(arg, (last) => {
       const from = ripe({ action: 'drag', position: arg.position }, arg.target, seen, last);
       if (!from.ok) return from;
-      const to = ripe({ action: 'drop', position: arg.to_position }, arg.to, there, last);
+      const to = ripe({ action: 'drop' }, arg.to, there, last);
       if (!to.ok) return { ...to, which: 'to' };
       // Scrolling to the second may have moved the first away.
       const then = to.scrolled ? aim(from.el, from.el, arg.position, false) : from;
       if (!then.ok) return { ...then, reason: 'not_in_view_together' };
-      return { ok: true, el: from.el, x: then.x, y: then.y, to: { x: to.x, y: to.y, el: describe(to.el) } };
+      return { ok: true, el: from.el, x: then.x, y: then.y, to: { x: to.x, y: to.y } };
     });
     if (!answer.ok) return JSON.stringify(answer);
-    return JSON.stringify({ ...answer, el: describe(el), token: guard.pointer(el, 'drag') });
+    return JSON.stringify({ ...answer, el: describe(el), token: guard.pointer(el, 'drag', question) });
   }
 
   Object.assign(api, { check, drag });
   return {
     // For the files that follow.
-    own, fail, describe, short, up, until, resolve, ready, hitAt, meets, cover, scrolls, scroller, scrolled, reveal, rich,
+    fail, describe, short, up, until, resolve, ready, hitAt, meets, cover, scrolls, scroller, scrolled, reveal, rich,
   };
 })();

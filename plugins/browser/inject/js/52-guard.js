@@ -2,13 +2,14 @@
 // so the events themselves are looked at before the page gets them, and those
 // that would reach something else are stopped.
 const guard = (() => {
-  const { own, fail, describe, until, hitAt, meets, cover, scrolled, reveal } = act;
+  const { fail, describe, until, hitAt, meets, cover, scrolled, reveal } = act;
 
   const PRESSES = ['pointerdown', 'mousedown', 'touchstart'];
   const POINTER = [...PRESSES, 'pointerup', 'mouseup', 'touchend', 'click', 'auxclick', 'dblclick', 'contextmenu'];
   const TEXT = ['beforeinput'];
+  const CLICKS = new Set(['click', 'auxclick', 'dblclick', 'contextmenu']);
   const LIFE = 2000; // ms: an action's input comes at once or not at all
-  const EVENTS = 32; // of an action are told
+  const LATE = 100; // ms more for a page that was too busy to see it come
 
   let count = 0;
   let armed = null; // the latest action
@@ -28,12 +29,20 @@ const guard = (() => {
     for (const type of armed.types) removeEventListener(type, onEvent, { capture: true });
   }
 
-  // el is what the action is for; accepts says whether an event may go to an element.
-  function arm(types, el, action, accepts) {
+  // A timer that comes late tells of a busy page, where input may still wait.
+  function expire(due) {
+    if (performance.now() > due + LATE) armed.timer = setTimeout(disarm, LATE);
+    else disarm();
+  }
+
+  // el is what the action is for; accepts says whether an event may go to an
+  // element; question is who waits for the action.
+  function arm(types, el, action, accepts, question) {
     disarm();
+    const due = performance.now() + LIFE;
     armed = {
-      token: ++count, types, el: el && new WeakRef(el), action, accepts, live: true, timer: setTimeout(disarm, LIFE),
-      events: [], hit: null, blocked: null, stop: false, pressed: false,
+      token: ++count, types, el: el && new WeakRef(el), action, accepts, question, live: true, timer: setTimeout(expire, LIFE, due),
+      hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false,
     };
     listen();
     rewritten.observe(document, { childList: true });
@@ -56,19 +65,21 @@ const guard = (() => {
   function judge(e) {
     dom.fresh();
     const el = met(e);
-    armed.stop = !el || !armed.accepts(el);
+    armed.stop = !el || armed.question.over || !armed.accepts(el);
     if (!armed.stop) armed.hit ??= describe(el);
     else armed.blocked ??= { event: e.type, covered_by: el && describe(el) };
   }
 
   function onEvent(e) {
     if (!e.isTrusted || !armed?.live) return;
-    if (armed.events.length < EVENTS) armed.events.push(e.type);
+    const clicks = CLICKS.has(e.type);
+    if (armed.left && e.timeStamp > armed.left && !(clicks && armed.pressing)) return; // somebody else's
+    if (clicks) armed.pressing = false;
     // Each press is judged when it begins; what follows shares its fate.
     if (e.type === 'pointerdown' || e.type === 'beforeinput' || (PRESSES.includes(e.type) && !armed.pressed)) judge(e);
     if (e.type === 'pointerdown') armed.pressed = true;
     if (e.type === 'mousedown') armed.pressed = false;
-    if (!armed.stop) return;
+    if (!armed.stop && !(clicks && armed.question.over)) return;
     // A prevented pointerdown takes the mousedown away, which could then not be
     // kept from moving the focus.
     if (e.type !== 'pointerdown') e.preventDefault();
@@ -87,37 +98,37 @@ const guard = (() => {
   }
 
   // pointer lets events of the pointer reach el only; without one, nothing.
-  function pointer(el, action) {
+  function pointer(el, action, question) {
     const ref = el && new WeakRef(el);
     return arm(POINTER, el, action, (hit) => {
       const target = ref?.deref();
       return target !== undefined && target !== null && dom.connected(target) && meets(target, hit);
-    });
+    }, question);
   }
 
   // text lets text come into host only, where el is edited.
-  function text(el, host) {
+  function text(el, host, question) {
     const ref = new WeakRef(host);
     return arm(TEXT, el, 'text', (hit) => {
       const into = ref.deref();
       return into !== undefined && dom.contains(into, hit);
-    });
+    }, question);
   }
 
-  // end disarms, and tells what the events of the action did.
+  // end disarms, and tells what the action met.
   function end(token) {
     if (armed?.token !== token) return null;
     const expired = !armed.live;
     disarm();
     dom.fresh();
-    const { events, action, accepts } = armed;
+    const { action, accepts } = armed;
     let { hit, blocked } = armed;
     if (action === 'hover') {
       const el = over();
       if (el && accepts(el)) hit = describe(el);
       else blocked = { event: 'hover', covered_by: el && describe(el) };
     }
-    return { hit, events, blocked, ...(expired && { expired }) };
+    return { hit, blocked, ...(expired && { expired }) };
   }
 
   // outcome ends an action's guard: what was hit, and what was stopped.
@@ -126,42 +137,19 @@ const guard = (() => {
     return JSON.stringify(ended ? { ok: true, ...ended } : fail('unknown_token'));
   }
 
+  // leave stops what an action still does: nobody waits for it. pressing: a
+  // button is down, and is let go of without a click.
+  function leave({ token, pressing }) {
+    if (armed?.token !== token || !armed.live) return '';
+    armed.question.stopped = true;
+    armed.left = performance.now();
+    armed.pressing = pressing;
+    clearTimeout(armed.timer);
+    armed.timer = setTimeout(disarm, LIFE);
+    return '';
+  }
+
   // ---- frames on the way
-
-  const clientLeft = own(Element, 'clientLeft'), clientTop = own(Element, 'clientTop');
-  const offsetWidth = own(HTMLElement, 'offsetWidth'), offsetHeight = own(HTMLElement, 'offsetHeight');
-  const zoomOf = own(Element, 'currentCSSZoom');
-
-  // outward carries a point of a child frame's viewport into this one. The linear
-  // part is that of all transforms around the frame; the middle of a box stays
-  // the middle of its bounding rectangle, which gives the rest.
-  function outward(el, x, y) {
-    const style = dom.style(el), zoom = zoomOf(el);
-    const px = (name) => parseFloat(style[name]) || 0;
-    let m = new DOMMatrix();
-    for (let e = el; e; e = dom.parent(e)) m = linear(dom.style(e)).multiply(m);
-    const p = m.transformPoint(new DOMPoint(
-      (clientLeft(el) + px('paddingLeft') + x - offsetWidth(el) / 2) * zoom,
-      (clientTop(el) + px('paddingTop') + y - offsetHeight(el) / 2) * zoom,
-    ));
-    const r = dom.rect(el);
-    return { x: r.left + r.width / 2 + p.x, y: r.top + r.height / 2 + p.y };
-  }
-
-  function linear(style) {
-    const m = new DOMMatrix();
-    if (/^[-\d.e]+deg$/.test(style.rotate)) m.rotateSelf(parseFloat(style.rotate));
-    if (style.scale !== 'none') {
-      const [sx, sy] = style.scale.split(' ').map(parseFloat);
-      m.scaleSelf(sx, sy ?? sx);
-    }
-    if (style.transform !== 'none') {
-      const t = new DOMMatrix(style.transform);
-      t.e = t.f = 0;
-      m.multiplySelf(t);
-    }
-    return m;
-  }
 
   function look(el, at) {
     const p = at(), hit = hitAt(p.x, p.y);
@@ -186,16 +174,25 @@ const guard = (() => {
   // this viewport, that nothing here lies over it, and a guard that lets no event
   // of the action reach this document.
   async function through({ frame, x, y, timeout }) {
-    const answer = await until(timeout, () => {
+    const question = calls.current();
+    const answer = await until({ timeout }, () => {
       const el = frames.element(frame);
-      if (!el || !dom.connected(el)) return fail('stale_or_missing', { reason: 'detached' });
-      return dom.visible(el) ? cross(el, () => outward(el, x, y)) : fail('hidden');
+      if (!el) return fail('stale_or_missing', { reason: 'detached' });
+      return dom.visible(el) ? cross(el, () => frames.outward(el, { x, y })) : fail('hidden');
     });
-    if (answer.ok) answer.token = pointer(null, 'through');
+    if (answer.ok) answer.token = pointer(null, 'through', question);
     return JSON.stringify(answer);
   }
 
-  Object.assign(api, { outcome, through });
+  // onward is through for a further point of the same action: as the page is
+  // scrolled now, under the guard that there is.
+  function onward({ frame, x, y }) {
+    dom.fresh();
+    const el = frames.element(frame);
+    return JSON.stringify(el ? look(el, () => frames.outward(el, { x, y })) : fail('stale_or_missing', { reason: 'detached' }));
+  }
+
+  Object.assign(api, { outcome, leave, through, onward });
   return {
     pointer, text, end,
     element: (token) => (armed?.token === token && armed.el?.deref()) || null,

@@ -1,7 +1,8 @@
 // Fields: what makes one ready for text, what sets it where text cannot, and
 // what it holds afterwards.
 const edits = (() => {
-  const { own, fail, describe, until, resolve, ready, rich, up } = act;
+  const { own } = dom;
+  const { fail, describe, until, resolve, ready, rich, up } = act;
 
   // Kinds of <input> that take typed text, and those that take a value whole.
   const TYPED = new Set(['text', 'search', 'email', 'tel', 'url', 'password', 'number']);
@@ -32,7 +33,7 @@ const edits = (() => {
   }
 
   // hold resolves a target, and waits until it can be used.
-  const hold = (arg, action) => until(arg.timeout, () => {
+  const hold = (arg, action) => until(arg, () => {
     const found = resolve(arg.target, action);
     return found.el ? ready(found.el, action) ?? { ok: true, el: found.el } : found;
   });
@@ -45,11 +46,12 @@ const edits = (() => {
   // says: "insert" the text, press "delete", send "keys", or nothing, for what
   // was "set" here or needed nothing ("done").
   async function edit(arg) {
+    const question = calls.current();
     const { el, ...answer } = await hold(arg, arg.action);
     if (!answer.ok) return JSON.stringify(answer);
     const text = arg.action === 'clear' ? '' : String(arg.value ?? '');
     const k = kind(el);
-    const done = k === 'whole' ? set(el, text) : prepare(el, k, arg.action, text);
+    const done = k === 'whole' ? set(el, text) : prepare(el, k, arg.action, text, question);
     return JSON.stringify(done.ok ? { ...done, el: describe(el) } : done);
   }
 
@@ -72,7 +74,7 @@ const edits = (() => {
     return { ok: true, how: 'set', ...shown(el) };
   }
 
-  function prepare(el, k, action, text) {
+  function prepare(el, k, action, text, question) {
     if (el.type === 'number' && action !== 'type' && text !== '' && !(text.trim() !== '' && Number.isFinite(Number(text)))) {
       return fail('not_editable', { reason: 'malformed', expected: 'a number' });
     }
@@ -81,13 +83,14 @@ const edits = (() => {
     if (dom.focused() !== host) return fail('not_editable', { reason: 'focus_moved' });
     if (action === 'type') {
       caretToEnd(el, k);
-      return { ok: true, how: 'keys' };
+      typed = { token: (typed?.token ?? 0) + 1, el: new WeakRef(el), text: held(el) + line(el, text) };
+      return { ok: true, how: 'keys', typed: typed.token };
     }
     const empty = k === 'rich' ? !dom.text(el) && !dom.one(el, 'img,video,hr,table,li') : !el.value && !el.validity.badInput;
     if (text === '' && empty) return { ok: true, how: 'done', ...shown(el) };
     if (k === 'rich') selectContents(el);
     else el.select();
-    return { ok: true, how: text === '' ? 'delete' : 'insert', token: guard.text(el, host) };
+    return { ok: true, how: text === '' ? 'delete' : 'insert', token: guard.text(el, host, question) };
   }
 
   function selectContents(el) {
@@ -120,6 +123,16 @@ const edits = (() => {
     return k === 'rich' ? innerText(el).replace(/\n$/, '') : k ? el.value : undefined;
   }
 
+  // The latest field that keys were sent to, and what it should hold then.
+  let typed = null;
+
+  // line is as much of a text as its keys write into the field they begin in: a
+  // tab leads out of it, and a new line only submits the form of one.
+  function line(el, text) {
+    const [inside] = text.split('\t');
+    return el instanceof HTMLInputElement ? inside.replace(/[\r\n]/g, '') : inside;
+  }
+
   // shown is what may be told of it: nothing that is secret.
   function shown(el, max = VALUE) {
     const now = held(el);
@@ -134,12 +147,15 @@ const edits = (() => {
   const lines = (s) => s.replace(/\r\n?/g, '\n');
   const same = (el, a, b) => (kind(el) === 'rich' ? squeeze(a) === squeeze(b) : lines(a) === lines(b));
 
-  // value reads back what an element holds. With edit's token it is that very
-  // element, and blocked tells of text that went elsewhere and was stopped.
-  function value({ target, token, expect, maxBytes: max }) {
+  // value reads back what an element holds. With what edit gave, token or typed,
+  // it is that very element; blocked tells of text that went elsewhere and was
+  // stopped, and matches whether it holds what it should.
+  function value({ target, token, typed: keys, expect }) {
     dom.fresh();
-    let el = token ? guard.element(token) : null;
+    const sent = keys && typed?.token === keys ? typed : null;
+    let el = token ? guard.element(token) : sent?.el.deref();
     const ended = token ? guard.end(token) : null;
+    expect = sent?.text ?? expect;
     if (!el || !dom.connected(el)) {
       const found = resolve(target, 'fill');
       if (!found.el) return JSON.stringify(found);
@@ -147,12 +163,12 @@ const edits = (() => {
     }
     const now = held(el);
     if (now === undefined) return JSON.stringify(fail('not_editable'));
-    const answer = { ok: true, ...shown(el, max) };
+    const answer = { ok: true, ...shown(el) };
     if (expect !== undefined) answer.matches = Array.isArray(now) ? now.join('\n') === [expect].flat().join('\n') : same(el, now, String(expect));
     if (ended?.blocked) answer.blocked = ended.blocked;
     return JSON.stringify(answer);
   }
 
   Object.assign(api, { edit, value });
-  return { why, kind, hold, fire, focus, shown, squeeze };
+  return { why, hold, fire, focus, shown, squeeze };
 })();

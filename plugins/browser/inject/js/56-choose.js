@@ -17,7 +17,7 @@
   // select chooses options by value or by label: value is one or a list.
   async function select(arg) {
     const wanted = arg.value === undefined || arg.value === null ? null : [arg.value].flat().map(String);
-    const { el, chosen, ...answer } = await until(arg.timeout, () => {
+    const { el, chosen, ...answer } = await until(arg, () => {
       const found = resolve(arg.target, 'select');
       if (!found.el) return found;
       const { el, values, option } = list(found.el, wanted);
@@ -35,7 +35,7 @@
       fire(el, 'input', 'change');
     }
     const labels = aria.secret(el) ? null : { labels: Array.from(el.selectedOptions, (o) => short(label(o))).slice(0, 100) };
-    return JSON.stringify({ ok: true, changed, ...shown(el), ...labels, el: describe(el) });
+    return JSON.stringify({ ok: true, ...shown(el), ...labels, el: describe(el) });
   }
 
   // pick finds the option of each value: by its value before by its label.

@@ -1,6 +1,7 @@
 // Focus, scrolling and files: what needs no guard.
 (() => {
-  const { own, fail, describe, up, until, resolve, ready, hitAt, scrolls, scroller } = act;
+  const { own } = dom;
+  const { fail, describe, up, until, resolve, ready, scrolls, scroller } = act;
 
   const blurOf = own(HTMLElement, 'blur');
   const scrollTo = own(Element, 'scrollTo'), intoView = own(Element, 'scrollIntoView');
@@ -24,28 +25,24 @@
     return JSON.stringify({ ok: true, el: describe(el) });
   }
 
-  // scroll moves what a wheel over the target, or over the middle of the page,
-  // would move: by dx and dy, or to top, bottom, left, right or {x, y}. A target
-  // with none of these is brought into view.
-  async function scroll({ target, dx, dy, to, timeout }) {
-    const { el, ...answer } = await until(target ? timeout : 0, () => {
-      if (!target) return { ok: true, el: hitAt(innerWidth / 2, innerHeight / 2) || dom.documentElement() };
-      const found = resolve(target, 'scroll');
+  // scroll moves what a wheel over the target would move: down by dy, or to top,
+  // bottom, left or right. With neither the target is brought into view.
+  async function scroll(arg) {
+    const { dy, to } = arg;
+    const { el, ...answer } = await until(arg, () => {
+      const found = resolve(arg.target, 'scroll');
       return found.el ? ready(found.el, 'scroll') ?? { ok: true, el: found.el } : found;
     });
     if (!answer.ok) return JSON.stringify(answer);
-    if (target && dx === undefined && dy === undefined && to === undefined) return show(el);
-    const box = up(el, (e) => wheels(e, to === 'left' || to === 'right' || to?.x !== undefined || Boolean(dx))) || scroller() || dom.documentElement();
+    if (dy === undefined && to === undefined) return show(el);
+    const box = up(el, (e) => wheels(e, to === 'left' || to === 'right')) || scroller() || dom.documentElement();
     const was = { x: left(box), y: top(box) };
     const goal = {
       top: { top: 0 }, bottom: { top: height(box) }, left: { left: 0 }, right: { left: width(box) },
-    }[to] ?? (to ? { left: to.x, top: to.y } : { left: was.x + (dx || 0), top: was.y + (dy || 0) });
+    }[to] ?? { top: was.y + dy };
     scrollTo(box, { ...goal, behavior: 'instant' });
     const scroll = { x: left(box), y: top(box) };
-    return JSON.stringify({
-      ok: true, moved: { x: scroll.x - was.x, y: scroll.y - was.y }, scroll,
-      end: { x: width(box) - clientWidth(box), y: height(box) - clientHeight(box) }, el: describe(box),
-    });
+    return JSON.stringify({ ok: true, moved: { x: scroll.x - was.x, y: scroll.y - was.y }, scroll, el: describe(box) });
   }
 
   function wheels(e, across) {
@@ -69,7 +66,7 @@
     if (!found.el) return JSON.stringify(found);
     const { el } = found;
     const file = el instanceof HTMLInputElement && el.type === 'file';
-    const more = file && { multiple: el.multiple, accept: el.accept, directory: el.webkitdirectory, disabled: aria.states(el).disabled };
+    const more = file && { multiple: el.multiple, directory: el.webkitdirectory, disabled: aria.states(el).disabled };
     return JSON.stringify({ ok: true, file, ...more, el: describe(el) });
   }
 

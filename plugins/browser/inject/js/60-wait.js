@@ -4,36 +4,25 @@
   const { fail } = act;
 
   const INTERVAL = 100; // ms
-  const TICK = 50; // ms
   const SHARE = 4; // a look may take one part in this many plus one of the time
   const EVENTS = ['transitionend', 'animationend', 'animationstart', 'load', 'input', 'change', 'toggle', 'resize'];
 
-  const waiting = new Map(); // id → how to end it
-
-  // seen says whether a condition holds now: true, false, or a failure.
-  function seen({ text, selector, ref, url }) {
+  // seen says whether a condition holds now: true, false, or a failure. Of an
+  // element that is there it need not be seen; frame is whether one shows
+  // what is in it.
+  function seen({ text, selector, there, ref, frame }) {
     dom.fresh();
+    if (there !== undefined) return dom.query(there) !== null;
     if (selector !== undefined) return dom.queryAll(selector).some(dom.visible);
+    if (frame !== undefined) {
+      const el = frames.element(frame);
+      return el !== null && frames.shown(el);
+    }
     if (ref !== undefined) {
       const found = refs.get(ref);
       return found.el ? dom.visible(found.el) : fail('stale_or_missing', { reason: found.reason });
     }
-    return url !== undefined ? address(url, location.href) : rendered.shows(text);
-  }
-
-  // address compares with a pattern: * stands for any text; without one, the
-  // text has to be in the address.
-  function address(pattern, href) {
-    if (!pattern.includes('*')) return href.includes(pattern);
-    let from = 0;
-    const parts = pattern.split(/\*+/), last = parts.pop();
-    if (!href.startsWith(parts[0])) return false;
-    for (const part of parts) {
-      const at = href.indexOf(part, from);
-      if (at < 0) return false;
-      from = at + part.length;
-    }
-    return href.length - last.length >= from && href.endsWith(last);
+    return rendered.shows(text);
   }
 
   // holds is the answer when waiting is over, or null.
@@ -72,9 +61,10 @@
     };
   }
 
-  // wait answers when a text, a selector, a ref is to be seen, the address is
-  // url, or (gone) is no more.
+  // wait answers when a text, a selector, a ref, a frame is to be seen, or (gone)
+  // is no more.
   function wait(arg) {
+    const question = calls.current();
     const first = holds(arg);
     if (first || !arg.timeout) return Promise.resolve(JSON.stringify(first ?? fail('timeout')));
     return new Promise((done) => {
@@ -111,31 +101,15 @@
         clearTimeout(over);
         due = 0;
         changes.end();
-        waiting.delete(arg.id);
         done(JSON.stringify(answer));
       };
-      if (arg.id !== undefined) waiting.set(arg.id, end);
+      question.end = () => {
+        question.cut = true;
+        end(fail('stopped'));
+      };
       due = setTimeout(look, INTERVAL);
     });
   }
 
-  // stopWait ends a wait that was given an id.
-  function stopWait({ id }) {
-    waiting.get(id)?.(fail('stopped'));
-    return JSON.stringify({ ok: true });
-  }
-
-  // tick answers at the next change, or after a moment without one.
-  const tick = () => new Promise((done) => {
-    dom.fresh();
-    const end = (why) => {
-      clearTimeout(timer);
-      changes.end();
-      done(why);
-    };
-    const changes = observe(() => end('changed'));
-    const timer = setTimeout(() => end('time'), TICK);
-  });
-
-  Object.assign(api, { wait, stopWait, tick });
+  api.wait = wait;
 })();

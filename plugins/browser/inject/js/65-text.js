@@ -3,7 +3,8 @@
 const rendered = (() => {
   const PIECE = 16384; // units read of a text at a time
   const DEPTH = 1500; // of elements in each other, which bounds the recursion
-  const SKIPPED = new Set(['script', 'style', 'template', 'noscript', 'textarea', 'iframe', 'object', 'video', 'audio', 'canvas', 'datalist']);
+  const SKIPPED = new Set(['script', 'style', 'template', 'noscript', 'textarea', 'video', 'audio', 'canvas', 'datalist']);
+  const FRAMES = new Set(['iframe', 'frame', 'object', 'embed']);
   const INLINE = /^(?:inline|contents|ruby|table-cell|table-column)/;
 
   const dataOf = Object.getOwnPropertyDescriptor(CharacterData.prototype, 'length').get;
@@ -38,6 +39,16 @@ const rendered = (() => {
       if (inner === '') return;
       this.put(inner);
       this.space = words.endsWith(' ');
+    }
+
+    // A frame's own text comes here, a block.
+    frame(id) {
+      this.block(1);
+      if (!this.start) this.put('');
+      this.sink.frame(id);
+      this.start = this.space = false;
+      this.line = true;
+      this.breaks = 1;
     }
 
     newline() {
@@ -85,6 +96,10 @@ const rendered = (() => {
     if (display === 'none' || style.contentVisibility === 'hidden' || (dom.has(el, 'contenteditable') && aria.secret(el))) return;
     if (tag === 'br' && dom.html(el)) {
       if (style.visibility === 'visible') st.flow.newline();
+      return;
+    }
+    if (FRAMES.has(tag) && dom.html(el)) {
+      if (style.visibility === 'visible' && frames.id(el) !== undefined && frames.shown(el)) st.flow.frame(frames.id(el));
       return;
     }
     const n = tag === 'p' ? 2 : INLINE.test(display) ? 0 : 1;
@@ -139,6 +154,8 @@ const rendered = (() => {
       this.tail = '';
       this.full = false; // found
     }
+
+    frame() {} // asked for itself
 
     write(s) {
       const all = (this.tail + s).replace(/\s+/g, ' ');

@@ -1,7 +1,8 @@
 // What page.inspect shows of the document or of one element. The limit holds
 // while the answer is made: what is over it is never put together.
 (() => {
-  const { own, fail, resolve } = act;
+  const { own } = dom;
+  const { fail, resolve } = act;
 
   const MAX = 65536; // bytes
   const DEPTH = 1500;
@@ -65,7 +66,7 @@
     text: (sink, el) => rendered.write(sink, el),
     markdown: (sink, el) => markdown.write(sink, el),
     html(sink, el, whole) {
-      if (whole && document.doctype) serialize(sink, document.doctype, 0);
+      if (whole && dom.doctype()) serialize(sink, dom.doctype(), 0);
       serialize(sink, el, 0);
     },
     selection(sink, el, whole) {
@@ -115,13 +116,7 @@
     if (alone.length) yield { name: null, action: null, method: null, fields: alone.map(field) };
   }
 
-  function actionOf(form) {
-    try {
-      return bytes.cut(new URL(dom.attr(form, 'action') || location.href, document.baseURI).href, 2048);
-    } catch {
-      return bytes.cut(dom.attr(form, 'action'), 2048);
-    }
-  }
+  const actionOf = (form) => bytes.cut(dom.absolute(dom.attr(form, 'action') || location.href), 2048);
 
   function field(el) {
     const f = { name: dom.attr(el, 'name') ?? '', type: el.type, label: aria.name(el) };
@@ -163,11 +158,12 @@
   }
 
   // inspect answers with the kind's value, and truncated when some is left out.
-  function inspect({ kind, ref, selector, maxBytes: max = MAX }) {
+  // A text with frames in it comes in pieces, with their ids.
+  function inspect({ kind, ref, maxBytes: max = MAX }) {
     dom.fresh();
     let el = null;
-    if (ref !== undefined || selector !== undefined) {
-      const found = resolve({ ref, selector }, 'inspect');
+    if (ref !== undefined) {
+      const found = resolve({ ref }, 'inspect');
       if (!found.el) return JSON.stringify(found);
       el = found.el;
     }
@@ -177,7 +173,8 @@
     if (texts[kind]) {
       const sink = new bytes.Sink(max);
       if (root) texts[kind](sink, root, el === null);
-      return JSON.stringify({ ok: true, value: sink.text(), ...(sink.full && { truncated: true }) });
+      const parted = kind === 'text' && sink.frames.length && { pieces: sink.pieces(), frames: sink.frames.map((f) => f.id) };
+      return JSON.stringify({ ok: true, value: parted ? '' : sink.text(), ...parted, ...(sink.full && { truncated: true }) });
     }
     return lists[kind] ? list(lists[kind](el), max) : JSON.stringify(fail('unknown_kind', { message: String(kind) }));
   }

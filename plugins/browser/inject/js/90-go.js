@@ -1,6 +1,6 @@
 // What Go asks besides.
 (() => {
-  const { own, resolve } = act;
+  const { resolve } = act;
 
   // ready does nothing: what was begun before it is done.
   api.ready = () => '';
@@ -17,15 +17,10 @@
     return JSON.stringify({ ok: true, x, y, width, height });
   };
 
-  const clientLeft = own(Element, 'clientLeft'), clientTop = own(Element, 'clientTop');
-
-  // outside carries a point of a child frame's viewport into this one.
-  api.outside = ({ frame, x, y }) => {
-    const el = frames.element(frame);
-    if (!el) return JSON.stringify({ ok: false, error: 'stale_or_missing', reason: 'detached' });
+  // outside carries points of a child frame's viewport into this one.
+  api.outside = ({ frame, points }) => {
     dom.fresh();
-    const r = dom.rect(el), style = dom.style(el);
-    const left = clientLeft(el) + (parseFloat(style.paddingLeft) || 0), top = clientTop(el) + (parseFloat(style.paddingTop) || 0);
-    return JSON.stringify({ ok: true, x: r.x + left + x, y: r.y + top + y });
+    const el = frames.element(frame);
+    return JSON.stringify(el ? { ok: true, points: points.map((p) => frames.outward(el, p)) } : { ok: false, error: 'stale_or_missing', reason: 'detached' });
   };
 })();

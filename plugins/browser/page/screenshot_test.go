@@ -1,0 +1,63 @@
+package page
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+)
+
+func TestAPictureIsAsLargeAsCanBeDrawn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		shown         box
+		density       float64
+		drawn         bool
+		width, height float64 // of what is shown
+		truncated     bool
+	}{
+		"a page":                       {box{0, 0, 1280, 3000}, 1, false, 1280, 3000, false},
+		"the longest":                  {box{0, 0, 1280, maxSide}, 1, false, 1280, maxSide, false},
+		"too long":                     {box{0, 0, 1280, 50000}, 1, false, 1280, maxSide, true},
+		"too wide":                     {box{0, 0, 50000, 100}, 1, true, maxSide, 100, true},
+		"too long for its density":     {box{0, 0, 1000, 10000}, 2, false, 1000, maxSide / 2, true},
+		"of no size":                   {box{0, 0, 0, 0}, 1, false, 1, 1, false},
+		"long, to be drawn on":         {box{0, 0, 1280, maxSide}, 1, true, 1280, maxSide, false},
+		"huge, to be drawn on":         {box{0, 0, 50000, 50000}, 1, true, maxSide, maxSide, true},
+		"dense, to be drawn on":        {box{0, 0, 4000, 4000}, 3, true, 4000, 4000, false},
+		"huge, and not to be drawn on": {box{0, 0, 16000, 16000}, 1, false, 16000, 16000, false},
+	} {
+		a := fit(tt.shown, tt.density, tt.drawn)
+		if a.clip.Width != tt.width || a.clip.Height != tt.height || a.truncated != tt.truncated {
+			t.Errorf("%s: %+v", name, a)
+		}
+		scale := tt.density * a.clip.Scale
+		pixels := a.clip.Width * a.clip.Height * scale * scale
+		if tt.drawn && pixels > maxDrawn*1.001 || a.clip.Scale > 1 || a.clip.Scale < 1 && (!tt.drawn || pixels < maxDrawn*0.99) {
+			t.Errorf("%s: %g pixels at scale %g", name, pixels, a.clip.Scale)
+		}
+	}
+}
+
+// ofSize is the head of a PNG picture of a size, and no more.
+func ofSize(t *testing.T, width, height int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestAPictureThatIsTooLargeIsNotDecoded(t *testing.T) {
+	data := ofSize(t, 8000, 8000)
+	s := Shot{Format: "png"}
+	if _, err := s.annotate(data, area{clip: page.Viewport{Width: 8000}}); err == nil || !strings.Contains(err.Error(), "8000×8000") {
+		t.Errorf("it gave %v", err)
+	}
+	if out, err := s.annotate(ofSize(t, 80, 60), area{clip: page.Viewport{Width: 40}, boxes: []marked{{"@e1_1", box{5, 5, 20, 20}}}}); err != nil || len(out) == 0 {
+		t.Errorf("a small one gave %v", err)
+	}
+}

@@ -1,0 +1,325 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+
+	"github.com/vant-run/vant/internal/wire"
+	"github.com/vant-run/vant/plugins/browser/inject"
+	"github.com/vant-run/vant/plugins/browser/transport"
+)
+
+// evaluation is what Runtime.evaluate answers.
+type evaluation struct {
+	Result struct {
+		Type     string       `json:"type"`
+		Value    jsonv2.Value `json:"value"`
+		ObjectID string       `json:"objectId"`
+	} `json:"result"`
+	Exception *Exception `json:"exceptionDetails"`
+}
+
+// Exception is one that a script has thrown.
+type Exception struct {
+	Text      string `json:"text"`
+	Line      int    `json:"lineNumber"`
+	Column    int    `json:"columnNumber"`
+	Exception struct {
+		Type        string       `json:"type"`
+		Description string       `json:"description"`
+		Value       jsonv2.Value `json:"value"`
+	} `json:"exception"`
+}
+
+// Error implements error.
+func (e *Exception) Error() string {
+	if e.Exception.Description != "" {
+		return e.Exception.Description
+	}
+	if len(e.Exception.Value) > 0 {
+		return e.Text + " " + string(e.Exception.Value)
+	}
+	if e.Exception.Type == "undefined" {
+		return e.Text + " undefined"
+	}
+	return e.Text
+}
+
+// Invoke calls a function of our code in the frame's isolated world and gives the
+// string that it returns, which is raw JSON with its quotes. The code is put there
+// with the first call in a document. world, unless "", is the document that the
+// call is meant for: in another one it fails with ErrNavigated. in is the document
+// that it ran in. When ctx ends first, so does what the call does in the page.
+func (f *Frame) Invoke(ctx context.Context, world, name string, arg any) (text []byte, in string, err error) {
+	ctx, end := f.tab.guard(ctx)
+	defer end()
+	id := f.asked.Add(1)
+	until, _ := ctx.Deadline()
+	call, err := inject.Ask(id, until, name, arg)
+	if err != nil {
+		return nil, "", err
+	}
+	for attempt := 0; ; attempt++ {
+		there, installed, err := f.enter(ctx)
+		if err != nil {
+			return nil, "", f.tab.gone(err)
+		}
+		if world != "" && there.world != world {
+			return nil, "", ErrNavigated
+		}
+		expression := call
+		if !installed {
+			expression = inject.Source() + ";" + call
+		}
+		text, err := there.evaluate(ctx, expression)
+		if err != nil && ctx.Err() != nil {
+			there.tell(inject.Stop(id))
+		}
+		switch {
+		case err == nil && string(text) == `"`+inject.Stopped+`"`:
+			return nil, "", context.DeadlineExceeded
+		case err == nil:
+			f.tab.browser.mu.Lock()
+			if f.world == there.world {
+				f.installed = true
+			}
+			f.tab.browser.mu.Unlock()
+			return text, there.world, nil
+		case errors.Is(err, errNotRun) && world == "" && attempt < 3:
+			continue // the document was replaced before anything ran
+		default:
+			return nil, "", f.tab.gone(err)
+		}
+	}
+}
+
+// Tell calls a function of our code in a document, if it still is there, and does
+// not wait.
+func (f *Frame) Tell(world, name string, arg any) {
+	call, err := inject.Call(name, arg)
+	b := f.tab.browser
+	b.mu.Lock()
+	in := isolated{f.session, f.world}
+	there := err == nil && f.installed && !f.gone && f.session != nil && f.world == world
+	b.mu.Unlock()
+	if there {
+		in.tell(call)
+	}
+}
+
+// isolated is the isolated world of a document.
+type isolated struct {
+	session *transport.Session
+	world   string
+}
+
+// enter gives the frame's isolated world, and whether our code is in it.
+func (f *Frame) enter(ctx context.Context) (isolated, bool, error) {
+	b := f.tab.browser
+	b.mu.Lock()
+	s, err := f.ready()
+	in, installed := isolated{s, f.world}, f.installed
+	b.mu.Unlock()
+	if err != nil {
+		return isolated{}, false, err
+	}
+	if in.world != "" {
+		return in, installed, nil
+	}
+	// The context is announced before the answer comes.
+	err = s.Call(ctx, "Page.createIsolatedWorld", map[string]any{"frameId": f.ID, "worldName": worldName}, nil)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil && f.world != "" && f.session == s {
+		return isolated{s, f.world}, f.installed, nil
+	}
+	if err == nil {
+		err = errNotRun
+	}
+	return isolated{}, false, navigatedAway(err)
+}
+
+// tell evaluates an expression whose answer is nobody's.
+func (in isolated) tell(expression string) {
+	in.session.Start("Runtime.evaluate", map[string]string{"expression": expression, "uniqueContextId": in.world})
+}
+
+// evaluate runs an expression that gives a string.
+func (in isolated) evaluate(ctx context.Context, expression string) ([]byte, error) {
+	b := make([]byte, 0, len(expression)+256)
+	b = append(b, `{"returnByValue":true,"awaitPromise":true,"userGesture":false,"uniqueContextId":`...)
+	b = strconv.AppendQuote(b, in.world)
+	b = append(b, `,"expression":`...)
+	text, err := jsonv2.Marshal(expression)
+	if err != nil {
+		return nil, err
+	}
+	b = append(append(b, text...), '}')
+	raw, err := in.session.Start("Runtime.evaluate", jsonv2.Value(b)).Wait(ctx)
+	if err != nil {
+		return nil, navigatedAway(err)
+	}
+	var e evaluation
+	if err := jsonv2.Unmarshal(raw, &e); err != nil {
+		return nil, err
+	}
+	if e.Exception != nil {
+		return nil, fmt.Errorf("our code in the page failed: %w", e.Exception)
+	}
+	if e.Result.Type != "string" {
+		return nil, fmt.Errorf("our code in the page gave a %s", e.Result.Type)
+	}
+	return e.Result.Value, nil
+}
+
+// Evaluate runs an expression that gives a string, or a promise of one, in the
+// page's own world. Code that still runs after limit is stopped. What it throws is
+// an *Exception. The string has its JSON escapes undone.
+func (f *Frame) Evaluate(ctx context.Context, expression string, limit time.Duration) (string, error) {
+	ctx, end := f.tab.guard(ctx)
+	defer end()
+	s, world, err := f.own()
+	if err != nil {
+		return "", err
+	}
+	e, err := f.run(ctx, s, limit, "Runtime.evaluate", evaluateParams{
+		Expression: expression, ByValue: true, Await: true, AllowEval: true, Gesture: true, World: world,
+		Timeout: float64(limit.Milliseconds()),
+	})
+	if err != nil {
+		return "", err
+	}
+	return e.text()
+}
+
+// Watch is Evaluate for an expression that gives an object with two functions:
+// answer gives a promise of a string, and stop is called when ctx ends before it
+// comes. Both may run until ctx ends.
+func (f *Frame) Watch(ctx context.Context, expression string, limit time.Duration) (string, error) {
+	ctx, end := f.tab.guard(ctx)
+	defer end()
+	s, world, err := f.own()
+	if err != nil {
+		return "", err
+	}
+	made, err := f.run(ctx, s, limit, "Runtime.evaluate", evaluateParams{
+		Expression: expression, World: world, Timeout: float64(limit.Milliseconds()),
+	})
+	if err != nil {
+		return "", err
+	}
+	defer s.Start("Runtime.releaseObject", map[string]string{"objectId": made.Result.ObjectID})
+	e, err := f.run(ctx, s, limit, "Runtime.callFunctionOn", callParams{
+		Function: "function() { return this.answer() }", Object: made.Result.ObjectID, ByValue: true, Await: true,
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			s.Start("Runtime.callFunctionOn", callParams{Function: "function() { this.stop() }", Object: made.Result.ObjectID})
+		}
+		return "", err
+	}
+	return e.text()
+}
+
+// own gives the page's own world in the frame.
+func (f *Frame) own() (s *transport.Session, world string, err error) {
+	b := f.tab.browser
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, err = f.ready()
+	if err == nil && f.main == "" && f.parent != nil && f.parent.session == f.session {
+		err = errNotRun // without a name it would be the outer frame's world
+	}
+	return s, f.main, err
+}
+
+// run evaluates in the page's own world.
+func (f *Frame) run(ctx context.Context, s *transport.Session, limit time.Duration, method string, params any) (*evaluation, error) {
+	began := time.Now()
+	raw, err := s.Start(method, params).Wait(ctx)
+	if err != nil {
+		var refused *transport.Error
+		if errors.As(err, &refused) && time.Since(began) >= limit {
+			return nil, context.DeadlineExceeded // it was stopped, and the browser has several words for that
+		}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			go unblock(s)
+		}
+		return nil, navigatedAway(f.tab.gone(err))
+	}
+	var e evaluation
+	if err := jsonv2.Unmarshal(raw, &e); err != nil {
+		return nil, err
+	}
+	if e.Exception != nil {
+		if e.Exception.Text == "Execution was terminated" || e.Exception.Exception.Type == "" && e.Exception.Text == "Uncaught" {
+			return nil, context.DeadlineExceeded
+		}
+		return nil, e.Exception
+	}
+	return &e, nil
+}
+
+// text is the string that was given, with its JSON escapes undone.
+func (e *evaluation) text() (string, error) {
+	text, ok := wire.Unquote(e.Result.Value)
+	if !ok {
+		return "", fmt.Errorf("the expression gave a %s", e.Result.Type)
+	}
+	return text, nil
+}
+
+// idleBound is how long a page may take to show that no script keeps it from
+// answering.
+const idleBound = time.Second
+
+// unblock stops the script that keeps a page from answering, if one does: when
+// none runs, the next one would be stopped, whosever it is.
+func unblock(s *transport.Session) {
+	ctx, cancel := context.WithTimeout(context.Background(), idleBound)
+	defer cancel()
+	if err := s.Call(ctx, "Runtime.evaluate", jsonv2.Value(`{"expression":"1"}`), nil); errors.Is(err, context.DeadlineExceeded) {
+		s.Start("Runtime.terminateExecution", nil)
+	}
+}
+
+type evaluateParams struct {
+	Expression string  `json:"expression"`
+	ByValue    bool    `json:"returnByValue"`
+	Await      bool    `json:"awaitPromise"`
+	AllowEval  bool    `json:"allowUnsafeEvalBlockedByCSP"`
+	Gesture    bool    `json:"userGesture"` // as if a person had done it
+	World      string  `json:"uniqueContextId,omitzero"`
+	Timeout    float64 `json:"timeout,omitzero"`
+}
+
+type callParams struct {
+	Function string `json:"functionDeclaration"`
+	Object   string `json:"objectId"`
+	ByValue  bool   `json:"returnByValue"`
+	Await    bool   `json:"awaitPromise"`
+}
+
+// navigatedAway recognises the browser's ways to say that a document has gone.
+func navigatedAway(err error) error {
+	var refused *transport.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	switch refused.Message {
+	case "Execution context was destroyed.", "Inspected target navigated or closed":
+		return fmt.Errorf("%w (%s)", ErrNavigated, refused.Message)
+	case "Cannot find context with specified id", "uniqueContextId not found", "No frame for given id found",
+		"Cannot find default execution context", "Frame with the given id was not found.":
+		return fmt.Errorf("%w (%s)", errNotRun, refused.Message)
+	}
+	return err
+}
+
+// errNotRun is ErrNavigated before anything of the call has run.
+var errNotRun = fmt.Errorf("%w before the call", ErrNavigated)

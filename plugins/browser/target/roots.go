@@ -1,0 +1,132 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/chromedp/cdproto/cdp"
+
+	"github.com/vant-run/vant/plugins/browser/transport"
+)
+
+// OpenRoots finds the closed shadow roots of the nodes in the list that a function
+// of our code gives, and hands the nodes that have one to another, with their
+// roots. It says how many these are. What can be asked together is sent together.
+func (f *Frame) OpenRoots(ctx context.Context, world, list, give string) (int, error) {
+	ctx, end := f.tab.guard(ctx)
+	defer end()
+	b := f.tab.browser
+	b.mu.Lock()
+	s, err := f.ready()
+	number, same := f.context, f.installed && f.world == world
+	b.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	if !same {
+		return 0, ErrNavigated
+	}
+	opened, err := openRoots(ctx, s, rootsAsked{world, number, fmt.Sprintf("roots %s %d", f.ID, f.asked.Add(1)), list, give})
+	return opened, navigatedAway(f.tab.gone(err))
+}
+
+type rootsAsked struct {
+	world      string
+	number     int64  // of the world, in its process
+	group      string // what is held meanwhile
+	list, give string
+}
+
+func openRoots(ctx context.Context, s *transport.Session, q rootsAsked) (int, error) {
+	defer s.Start("Runtime.releaseObjectGroup", map[string]string{"objectGroup": q.group})
+	var list remote
+	err := s.Call(ctx, "Runtime.evaluate", map[string]any{
+		"expression": "__vant." + q.list + "()", "uniqueContextId": q.world, "objectGroup": q.group,
+	}, &list)
+	if err != nil {
+		return 0, err
+	}
+	var items struct {
+		Result []struct {
+			Name  string `json:"name"`
+			Value struct {
+				ObjectID string `json:"objectId"`
+			} `json:"value"`
+		} `json:"result"`
+	}
+	err = s.Call(ctx, "Runtime.getProperties", map[string]any{"objectId": list.Result.ObjectID, "ownProperties": true}, &items)
+	if err != nil {
+		return 0, err
+	}
+	hosts := make([]string, 0, len(items.Result))
+	described := make([]*transport.Pending, 0, len(items.Result))
+	for _, item := range items.Result {
+		if id := item.Value.ObjectID; id != "" {
+			hosts = append(hosts, id)
+			described = append(described, s.Start("DOM.describeNode", map[string]any{"objectId": id, "depth": 0}))
+		}
+	}
+	type object struct {
+		ID string `json:"objectId"`
+	}
+	type hosted struct {
+		host string
+		root *transport.Pending
+	}
+	var found []hosted
+	for i, p := range described {
+		if root := closedRoot(ctx, p); root != 0 {
+			found = append(found, hosted{hosts[i], s.Start("DOM.resolveNode", map[string]any{
+				"backendNodeId": root, "executionContextId": q.number, "objectGroup": q.group,
+			})})
+		}
+	}
+	var nodes, roots []any
+	for _, f := range found {
+		raw, err := f.root.Wait(ctx)
+		if err != nil {
+			continue // it went meanwhile
+		}
+		nodes = append(nodes, object{f.host})
+		roots = append(roots, decode[struct {
+			Object object `json:"object"`
+		}](raw).Object)
+	}
+	if len(nodes) == 0 {
+		return 0, nil
+	}
+	var r remote
+	err = s.Call(ctx, "Runtime.callFunctionOn", map[string]any{
+		"functionDeclaration": "function(name, n, ...all) { __vant[name](all.slice(0, n), all.slice(n)) }",
+		"objectId":            list.Result.ObjectID,
+		"arguments":           slices.Concat([]any{map[string]any{"value": q.give}, map[string]any{"value": len(nodes)}}, nodes, roots),
+	}, &r)
+	if err == nil && r.Exception != nil {
+		err = fmt.Errorf("our code in the page failed: %w", r.Exception)
+	}
+	return len(nodes), err
+}
+
+// closedRoot is the closed shadow root of a node that was described, 0 when it has
+// none, or has gone.
+func closedRoot(ctx context.Context, described *transport.Pending) cdp.BackendNodeID {
+	raw, err := described.Wait(ctx)
+	if err != nil {
+		return 0
+	}
+	node := decode[struct {
+		Node struct {
+			ShadowRoots []struct {
+				BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
+				Type          string            `json:"shadowRootType"`
+			} `json:"shadowRoots"`
+		} `json:"node"`
+	}](raw).Node
+	for _, root := range node.ShadowRoots {
+		if root.Type == "closed" {
+			return root.BackendNodeID
+		}
+	}
+	return 0
+}
