@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -34,12 +35,24 @@ const (
 )
 
 var (
-	pluginName    = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
-	methodName    = regexp.MustCompile(`^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$`)
-	namespaceName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
-	featureName   = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
-	codeName      = regexp.MustCompile(`^[a-z][a-z0-9_]{1,63}$`)
+	pluginName    = onUse(`^[a-z][a-z0-9-]{0,31}$`)
+	methodName    = onUse(`^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$`)
+	namespaceName = onUse(`^[a-z][a-z0-9_]{0,63}$`)
+	featureName   = onUse(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+	codeName      = onUse(`^[a-z][a-z0-9_]{1,63}$`)
 )
+
+// pattern is a regular expression that is compiled when it is first used, so
+// that the start of a host does not wait for it.
+type pattern func() *regexp.Regexp
+
+func onUse(text string) pattern {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+// MatchString and String are those of the expression.
+func (p pattern) MatchString(s string) bool { return p().MatchString(s) }
+func (p pattern) String() string            { return p().String() }
 
 // builtins are the names that the host itself answers; so does it everything
 // in its namespaces.
@@ -118,7 +131,7 @@ func text(field, s string, limit int) error {
 }
 
 // words checks a list of names and gives it sorted, each once.
-func words(field string, list []string, form *regexp.Regexp, limit int) ([]string, error) {
+func words(field string, list []string, form pattern, limit int) ([]string, error) {
 	if len(list) > limit {
 		return nil, fmt.Errorf("%s has %d entries; %d are allowed", field, len(list), limit)
 	}

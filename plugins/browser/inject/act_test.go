@@ -116,10 +116,7 @@ func orNil(s string) any {
 func TestARefIsOneElementUnderOneName(t *testing.T) {
 	t.Parallel()
 	p := openTab(t, `<button id="b">Delete A</button>`)
-	snapshot, _ := inject.Call("snapshot", arg{"gen": 7, "from": 1, "limit": 10, "maxBytes": 10000, "format": "list"})
-	if lines := p.world.Eval(snapshot); !strings.Contains(lines, `"@e7_1"`) {
-		t.Fatal(lines)
-	}
+	diff(t, "snapshot", []string{"button Delete A"}, short(t, snapshot(t, p.world, options{"gen": 7}).Visible))
 	click := arg{"target": arg{"ref": "@e7_1"}, "action": "click", "timeout": 5000}
 	p.want("as it was", at(p.press(p.call("check", click)), "hit", "name"), "Delete A")
 	p.Main(`(b.textContent = 'Delete B', 1)`)

@@ -69,19 +69,34 @@ func snapshot(t *testing.T, w *browsertest.World, more options) snap {
 	for k, v := range more {
 		arg[k] = v
 	}
-	lines := strings.Split(call(t, w, "snapshot", arg), "\n")
-	var s snap
-	if err := json.Unmarshal([]byte(lines[0]), &s.Head); err != nil {
-		t.Fatalf("the header is %q: %v", lines[0], err)
+	raw, err := json.Marshal(call(t, w, "snapshot", arg))
+	if err != nil {
+		t.Fatal(err)
 	}
-	s.Visible = lines[1:]
-	for i, line := range s.Visible {
-		if line == "-" {
-			s.Visible, s.Hidden = s.Visible[:i], s.Visible[i+1:]
-			break
+	outline := arg["format"] == "outline"
+	l, err := inject.ParseListing(raw, outline)
+	if err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	texts := func(lines []inject.Line) []string {
+		list := make([]string, 0, len(lines))
+		for _, line := range lines {
+			id, isFrame := line.Frame()
+			switch indent, text := line.Text(); {
+			case isFrame:
+				list = append(list, indent+">"+id)
+			case outline:
+				list = append(list, indent+text)
+			default:
+				list = append(list, string(l.AppendElement(nil, line, "")))
+			}
 		}
+		return list
 	}
-	return s
+	return snap{
+		head{l.Title, l.URL, l.Total, l.Left, int(l.Next), l.Closed, l.Error, l.Reason, l.Message},
+		texts(l.Visible), texts(l.Hidden),
+	}
 }
 
 func parse(t *testing.T, line string) element {

@@ -183,6 +183,20 @@ func TestTextIsWellFormedAndCutAtGraphemes(t *testing.T) {
 	}
 }
 
+func TestTextsComeAsTheyAre(t *testing.T) {
+	t.Parallel()
+	const text = `> Größe ~ 007e “x” 日本 😀 \\ back`
+	_, w := open(t, `<meta charset=utf-8><p>`+text+`</p><button>`+text+`</button><input aria-label=v value="`+text+`">
+		<a href="#é~`+"`"+`">1</a><a href="/a%20b">2</a><a href="https://other.test/ü">3</a>`)
+	s := snapshot(t, w, nil)
+	diff(t, "names", []string{"button " + text, "textbox v", "link 1", "link 2", "link 3"}, short(t, s.Visible))
+	diff(t, "value", text, parse(t, s.Visible[1]).Value)
+	for i, script := range []string{"0", "1", "2"} {
+		diff(t, "address", w.Eval(`document.links[`+script+`].href`), parse(t, s.Visible[2+i]).Href)
+	}
+	diff(t, "outline", text, snapshot(t, w, options{"format": "outline"}).Visible[0])
+}
+
 func TestTheBudgetIsInBytesOfUTF8(t *testing.T) {
 	t.Parallel()
 	_, w := open(t, strings.Repeat(`<button>日本語</button>`, 100)+`<button hidden>h</button>`)

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/vant-run/vant/internal/wire"
+	"github.com/vant-run/vant/plugins/browser/inject"
 	"github.com/vant-run/vant/plugins/browser/target"
 )
 
@@ -48,22 +48,9 @@ func (e *FailedTarget) Error() string {
 
 // view is what one frame shows.
 type view struct {
-	frame           *target.Frame
-	header          header
-	visible, hidden []string
-	failed          error
-}
-
-type header struct {
-	Title   string `json:"title"`
-	URL     string `json:"url"`
-	Total   int    `json:"total"`
-	Left    int    `json:"left"`
-	Next    int64  `json:"next"`
-	Error   string `json:"error"`
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
-	Closed  int    `json:"closed"` // elements that may hide a closed shadow root
+	*inject.Listing
+	frame  *target.Frame
+	failed error
 }
 
 // retries is how often a page that goes on to another document is read again.
@@ -79,7 +66,7 @@ func Snapshot(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMe
 		}
 		if d := t.OpenDialog(); d != nil && errors.Is(err, target.ErrDialogOpen) {
 			c := composer{o: o, dialog: d}
-			return c.compose(t.Browser().Generation(), &view{header: header{URL: t.Info().URI, Title: t.Info().Title}}), nil
+			return c.compose(t.Browser().Generation(), &view{Listing: &inject.Listing{URL: t.Info().URI, Title: t.Info().Title}}), nil
 		}
 		return list, err
 	}
@@ -127,8 +114,8 @@ func take(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMessag
 	if first.failed != nil {
 		return nil, first.failed
 	}
-	if first.header.Error != "" {
-		return nil, &FailedTarget{Code: first.header.Error, Reason: first.header.Reason, Message: first.header.Message}
+	if first.Error != "" {
+		return nil, &FailedTarget{Code: first.Error, Reason: first.Reason, Message: first.Message}
 	}
 	c := composer{o: o, views: views, frames: others, dialog: t.OpenDialog()}
 	for _, v := range views {
@@ -173,45 +160,29 @@ func (v *view) ask(ctx context.Context, world string, generation int64, arg map[
 	if err != nil {
 		return "", err
 	}
-	text, ok := wire.Unquote(raw)
-	head, rest, _ := strings.Cut(text, "\n")
-	v.header, v.visible, v.hidden = header{}, nil, nil
-	if !ok || json.Unmarshal([]byte(head), &v.header) != nil {
-		return "", errors.New("our code in the page gave no header")
-	}
-	hidden := false
-	for rest != "" {
-		var line string
-		line, rest, _ = strings.Cut(rest, "\n")
-		switch {
-		case line == "-":
-			hidden = true
-		case hidden:
-			v.hidden = append(v.hidden, line)
-		default:
-			v.visible = append(v.visible, line)
-		}
+	if v.Listing, err = inject.ParseListing(raw, arg["format"] == "outline"); err != nil {
+		return "", err
 	}
 	from, _ := arg["from"].(int64)
-	v.frame.Issued(generation, from, v.header.Next, in)
+	v.frame.Issued(generation, from, v.Next, in)
 	return in, nil
 }
 
 // open makes the closed shadow roots of the frame known to our code in it. It says
 // whether there may be more to see.
 func (v *view) open(ctx context.Context, world string) bool {
-	if v.header.Closed == 0 {
+	if v.Closed == 0 {
 		return false
 	}
 	opened, err := v.frame.OpenRoots(ctx, world, "closedHosts", "openRoots")
-	return err == nil && (opened > 0 || v.header.Closed >= someClosed)
+	return err == nil && (opened > 0 || v.Closed >= someClosed)
 }
 
 // composer puts the frames' views together.
 type composer struct {
 	o      SnapshotOptions
 	views  map[string]*view
-	out    bytes.Buffer
+	out    []byte
 	used   int // bytes of elements
 	count  int
 	total  int
@@ -224,141 +195,138 @@ type composer struct {
 }
 
 type hiddenLine struct {
-	line  string
-	frame *target.Frame
+	of   *view
+	line inject.Line
 }
 
 func (c *composer) compose(generation int64, first *view) json.RawMessage {
 	c.shown = make(map[*view]bool)
-	c.out.WriteString(`{"generation":`)
-	c.out.WriteString(strconv.FormatInt(generation, 10))
-	c.out.WriteString(`,"url":`)
-	c.out.Write(wire.AppendString(nil, first.header.URL))
-	c.out.WriteString(`,"title":`)
-	c.out.Write(wire.AppendString(nil, first.header.Title))
+	c.out = append(make([]byte, 0, 512+200*min(len(first.Visible), c.o.Limit)), `{"generation":`...)
+	c.out = strconv.AppendInt(c.out, generation, 10)
+	c.out = wire.AppendString(append(c.out, `,"url":`...), first.URL)
+	c.out = wire.AppendString(append(c.out, `,"title":`...), first.Title)
 	if c.o.Outline {
 		var text strings.Builder
 		c.outline(&text, first, "")
-		c.out.WriteString(`,"elements":[],"outline":`)
-		c.out.Write(wire.AppendString(nil, text.String()))
+		c.out = wire.AppendString(append(c.out, `,"elements":[],"outline":`...), text.String())
 	} else {
-		c.out.WriteString(`,"elements":[`)
-		c.list(first, nil)
+		c.out = append(c.out, `,"elements":[`...)
+		c.list(first)
 		for _, h := range c.hidden {
-			c.element(h.line, h.frame)
+			c.element(h.of, h.line)
 		}
-		c.out.WriteByte(']')
+		c.out = append(c.out, ']')
 	}
-	fmt.Fprintf(&c.out, `,"total":%d,"truncated":%t`, c.total, c.left > 0 || c.frames > 0 || c.dialog != nil)
+	c.out = fmt.Appendf(c.out, `,"total":%d,"truncated":%t`, c.total, c.left > 0 || c.frames > 0 || c.dialog != nil)
 	var more []string
 	if c.left > 0 {
-		fmt.Fprintf(&c.out, `,"left":%d`, c.left)
+		c.out = fmt.Appendf(c.out, `,"left":%d`, c.left)
 		more = append(more, "raise limit or max_bytes, or narrow it with scope or filter")
 	}
 	if c.frames > 0 {
-		fmt.Fprintf(&c.out, `,"frames_left":%d`, c.frames)
+		c.out = fmt.Appendf(c.out, `,"frames_left":%d`, c.frames)
 		more = append(more, "frames that are too many, or do not answer, are not looked into")
 	}
 	if d := c.dialog; d != nil {
-		c.out.WriteString(`,"dialog":{"kind":`)
-		c.out.Write(wire.AppendString(nil, d.Kind))
-		c.out.WriteString(`,"message":`)
-		c.out.Write(wire.AppendString(nil, clip(d.Message, maxMessage)))
-		c.out.WriteByte('}')
+		c.out = wire.AppendString(append(c.out, `,"dialog":{"kind":`...), d.Kind)
+		c.out = wire.AppendString(append(c.out, `,"message":`...), clip(d.Message, maxMessage))
+		c.out = append(c.out, '}')
 		more = append(more, "answer the dialog with page.dialog")
 	}
 	if len(more) > 0 {
-		c.out.WriteString(`,"more":`)
-		c.out.Write(wire.AppendString(nil, strings.Join(more, "; ")))
+		c.out = wire.AppendString(append(c.out, `,"more":`...), strings.Join(more, "; "))
 	}
-	c.out.WriteByte('}')
-	return c.out.Bytes()
+	return append(c.out, '}')
+}
+
+// show counts a view, once; false when that was done.
+func (c *composer) show(v *view) bool {
+	if v == nil || v.failed != nil || c.shown[v] {
+		return false
+	}
+	c.shown[v] = true
+	c.total += v.Total
+	c.left += v.Left
+	return true
 }
 
 // list writes a frame's visible elements, with those of its frames at their
 // places, and keeps the hidden ones for the end.
-func (c *composer) list(v *view, frame *target.Frame) {
-	if c.shown[v] {
+func (c *composer) list(v *view) {
+	if !c.show(v) {
 		return
 	}
-	c.shown[v] = true
-	c.total += v.header.Total
-	c.left += v.header.Left
-	for _, line := range v.visible {
-		if id, ok := strings.CutPrefix(line, ">"); ok {
-			if child := c.views[id]; child != nil && child.failed == nil {
-				c.list(child, child.frame)
-			}
+	for _, line := range v.Visible {
+		if id, ok := line.Frame(); ok {
+			c.list(c.views[id])
 			continue
 		}
-		c.element(line, frame)
+		c.element(v, line)
 	}
-	c.keep(v.hidden, frame)
+	c.keep(v, v.Hidden)
 }
 
 // keep sets hidden lines aside, with all of the frames that are hidden there.
-func (c *composer) keep(lines []string, frame *target.Frame) {
+func (c *composer) keep(v *view, lines []inject.Line) {
 	for _, line := range lines {
-		id, ok := strings.CutPrefix(line, ">")
+		id, ok := line.Frame()
 		if !ok {
-			c.hidden = append(c.hidden, hiddenLine{line, frame})
+			c.hidden = append(c.hidden, hiddenLine{v, line})
 			continue
 		}
 		child := c.views[id]
-		if child == nil || child.failed != nil || c.shown[child] {
+		if !c.show(child) {
 			continue
 		}
-		c.shown[child] = true
-		c.total += child.header.Total
-		c.left += child.header.Left
-		for i, line := range child.visible { // in there they may look visible
-			child.visible[i] = strings.Replace(line, `"visible":true`, `"visible":false`, 1)
+		for i, line := range child.Visible { // in there they may look visible
+			child.Visible[i] = line.Hide()
 		}
-		c.keep(child.visible, child.frame)
-		c.keep(child.hidden, child.frame)
+		c.keep(child, child.Visible)
+		c.keep(child, child.Hidden)
 	}
 }
 
 // element writes one element while there is room.
-func (c *composer) element(line string, frame *target.Frame) {
-	if frame != nil {
-		line = line[:len(line)-1] + `,"frame":"` + string(frame.ID) + `"}`
+func (c *composer) element(v *view, line inject.Line) {
+	before := len(c.out)
+	if c.full = c.full || c.count >= c.o.Limit; !c.full {
+		if c.count > 0 {
+			c.out = append(c.out, ',')
+		}
+		frame := ""
+		if v.frame.Parent() != nil {
+			frame = string(v.frame.ID)
+		}
+		c.out = v.AppendElement(c.out, line, frame)
+		c.full = c.used+len(c.out)-before > c.o.MaxBytes
 	}
-	c.full = c.full || c.count >= c.o.Limit || c.used+len(line)+1 > c.o.MaxBytes
 	if c.full {
+		c.out = c.out[:before]
 		c.left++
 		return
 	}
-	if c.count > 0 {
-		c.out.WriteByte(',')
-	}
 	c.count++
-	c.used += len(line) + 1
-	c.out.WriteString(line)
+	c.used += len(c.out) - before
 }
 
 func (c *composer) outline(text *strings.Builder, v *view, indent string) {
-	if c.shown[v] {
+	if !c.show(v) {
 		return
 	}
-	c.shown[v] = true
-	c.total += v.header.Total
-	c.left += v.header.Left
-	for _, line := range v.visible {
-		own := strings.TrimLeft(line, " ")
-		if id, ok := strings.CutPrefix(own, ">"); ok {
-			if child := c.views[id]; child != nil && child.failed == nil {
-				c.outline(text, child, indent+line[:len(line)-len(own)])
-			}
+	for _, line := range v.Visible {
+		own, said := line.Text()
+		if id, ok := line.Frame(); ok {
+			c.outline(text, c.views[id], indent+own)
 			continue
 		}
-		c.full = c.full || text.Len()+len(indent)+len(line)+1 > c.o.MaxBytes
+		c.full = c.full || text.Len()+len(indent)+len(own)+len(said)+1 > c.o.MaxBytes
 		if c.full {
 			c.left++
 			continue
 		}
 		text.WriteString(indent)
-		text.WriteString(line)
+		text.WriteString(own)
+		text.WriteString(said)
 		text.WriteByte('\n')
 	}
 }

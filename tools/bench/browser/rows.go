@@ -82,7 +82,7 @@ func (b *bench) snapshots() error {
 			return err
 		}
 		err = b.against(fmt.Sprintf("page.snapshot of %d elements", p.elements),
-			b.raw.evaluation(evaluate(expression, b.raw.world), counts(`\"ref\":`, p.elements)),
+			b.raw.evaluation(evaluate(expression, b.raw.world), counts(`\n`, p.elements+1)), // a line each, and the end of the visible ones
 			b.ours.side("page.snapshot", "{"+snapshotParams+"}", counts(`"ref":`, p.elements)))
 		if err != nil {
 			return err

@@ -14,15 +14,93 @@ const snapshot = (() => {
   const URL_MAX = 2000;
   const TITLE_MAX = 500;
 
-  const encoder = new TextEncoder();
-  const bytes = (s) => (/[^\0-\x7f]/.test(s) ? encoder.encode(s).length : s.length);
-
   // ---- lines
+  //
+  // What leaves the page costs more than what finds it: a character as much as
+  // a call, and one that is not ASCII makes all of them cost three times as
+  // much. So a line has only what varies, and the whole text is ASCII: package
+  // inject reads it.
+
+  const utf8 = new TextEncoder();
+  const bytes = (s) => (/[^\0-\x7f]/.test(s) ? utf8.encode(s).length : s.length);
+
+  // The bytes of a text in JSON, without its quotes.
+  const width = (s) => (/[^ !#-[\]-~]/.test(s) ? bytes(JSON.stringify(s)) - 2 : s.length);
+
+  const ascii = (s) => (/[^\0-}]/.test(s) ? s.replace(/[^\0-}]/g, (c) => `~${c.charCodeAt(0).toString(16).padStart(4, '0')}`) : s);
+
+  const EMPTY = '{"ref":"","role":"","name":"","visible":false,"disabled":false},'.length;
+  const STATE = ',"selected":false'.length; // no state takes more, but for mixed
+
+  const CHECKED = new Map([[true, 'c'], [false, 'u'], ['mixed', 'm']]);
+
+  function states(f) {
+    let s = f.visible ? '' : 'h';
+    if (f.disabled) s += 'd';
+    if (f.checked !== undefined) s += CHECKED.get(f.checked);
+    if (f.expanded !== undefined) s += f.expanded ? 'e' : 'l';
+    if (f.selected !== undefined) s += f.selected ? 's' : 'n';
+    if (f.required) s += 'r';
+    if (f.focused) s += 'f';
+    return f.level === undefined ? s : s + f.level;
+  }
+
+  // The number of a role in the header's list.
+  function roleNumber(st, role) {
+    let n = st.roles.get(role);
+    if (n === undefined) st.roles.set(role, (n = st.roles.size));
+    return n;
+  }
+
+  // A ref that follows the one before is not said.
+  function refText(st, ref) {
+    const at = ref.indexOf('_');
+    const gen = ref.slice(2, at);
+    const n = Number(ref.slice(at + 1));
+    const follows = gen === st.refGen && n === st.refNumber + 1;
+    st.refGen = gen;
+    st.refNumber = n;
+    return follows ? '' : ref.slice(2);
+  }
+
+  // No address begins with >.
+  const prefix = (url) => (url.length > URL_MAX ? '>' : url.toWellFormed());
+
+  // An address in this document, or on this site, is said by the rest of it.
+  function shortened(st, url) {
+    if (url.startsWith(st.page)) return `#${url.slice(st.page.length)}`;
+    return url.startsWith(st.site) ? `/${url.slice(st.site.length)}` : `>${url}`;
+  }
+
+  // Adds an element, unless the bytes of its JSON are used up.
+  function putElement(st, f) {
+    const s = states(f);
+    let size = EMPTY + f.ref.length + f.role.length + width(f.name) + s.length * STATE;
+    let more = '';
+    if (f.value !== undefined) {
+      const value = JSON.stringify(f.value);
+      size += 9 + bytes(value);
+      more = `\t=${value}`;
+    }
+    if (f.href !== undefined) {
+      size += 10 + width(f.href);
+      more += `\t${shortened(st, f.href)}`;
+    }
+    if (f.bounds) {
+      const { x, y, width: w, height: h } = f.bounds;
+      const at = `${x},${y},${w},${h}`;
+      size += 42 + at.length;
+      more += `\t[${at}`;
+    }
+    if (!room(st, size)) return false;
+    st.lines.push(`${refText(st, f.ref)}\t${roleNumber(st, f.role)}\t${s}\t${f.name}${more}`);
+    return true;
+  }
 
   function href(el, t) {
     if ((t !== 'a' && t !== 'area') || !aria.linked(el)) return undefined;
     const url = html(el) ? el.href : dom.absolute(dom.attr(el, 'href') ?? dom.attr(el, 'xlink:href'));
-    return aria.cut(url.toWellFormed(), /^(?:data|javascript|blob):/i.test(url) ? 64 : URL_MAX);
+    return aria.cut(url.toWellFormed().replace(/[\t\n\r]/g, ' '), /^(?:data|javascript|blob):/i.test(url) ? 64 : URL_MAX);
   }
 
   // What there is to say about an element; what says nothing is undefined.
@@ -50,16 +128,21 @@ const snapshot = (() => {
     return line;
   }
 
-  // Adds a line, unless the bytes are used up.
-  function put(st, line) {
-    const size = bytes(line) + 1;
+  // Takes bytes, unless they are used up.
+  function room(st, size) {
     if (st.bytes + size > st.maxBytes) {
       st.full = true;
       return false;
     }
     st.bytes += size;
-    st.lines.push(line);
     return true;
+  }
+
+  // Adds a line of the outline.
+  function put(st, line) {
+    const fits = room(st, bytes(line) + 1);
+    if (fits) st.lines.push(line);
+    return fits;
   }
 
   function write(st, el, flags, role, visible) {
@@ -68,7 +151,7 @@ const snapshot = (() => {
       return;
     }
     const line = fields(st, el, flags, role, visible);
-    if (put(st, st.outline ? outline.line(st, el, line) : JSON.stringify(line))) st.count++;
+    if (st.outline ? put(st, outline.line(st, el, line)) : putElement(st, line)) st.count++;
   }
 
   // ---- what is taken
@@ -95,12 +178,15 @@ const snapshot = (() => {
     else if (st.hidden.length < st.limit) st.hidden.push({ el, flags, role });
   }
 
+  // No text has a tab.
+  const place = (id) => `>\t${id}`;
+
   function placeFrame(st, el, flags) {
     const id = frames.id(el);
     if (id === undefined || st.placed.has(id)) return;
     st.placed.add(id);
     if (flags & (GONE | INERT) || !frames.shown(el)) st.hiddenFrames.push(id);
-    else st.lines.push(`${st.outline ? outline.indent(st) : ''}>${id}`);
+    else st.lines.push(`${st.outline ? outline.indent(st) : ''}${place(id)}`);
   }
 
   // ---- the walk
@@ -195,7 +281,7 @@ const snapshot = (() => {
     dom.fresh();
     const scope = scopeOf(args.scope);
     const head = { title: aria.tidy(dom.title(), TITLE_MAX), url: aria.cut(location.href.toWellFormed(), URL_MAX) };
-    if (!scope.el) return JSON.stringify({ ...head, total: 0, left: 0, next: args.from, ...scope });
+    if (!scope.el) return ascii(JSON.stringify({ ...head, total: 0, left: 0, next: args.from, ...scope }));
 
     const st = begin(args);
     const above = dom.parent(scope.el);
@@ -210,7 +296,9 @@ const snapshot = (() => {
     dom.fresh(); // keeps no element
     Object.assign(head, { total: st.total, left: st.total - st.count, next: st.number });
     if (st.hosts.length) head.closed = st.hosts.length;
-    return [JSON.stringify(head), ...st.lines].join('\n');
+    if (st.roles.size) Object.assign(head, { roles: [...st.roles.keys()], page: st.page, site: st.site });
+    st.lines.unshift(JSON.stringify(head));
+    return ascii(st.lines.join('\n'));
   }
 
   // The state of one call.
@@ -222,6 +310,7 @@ const snapshot = (() => {
       placed: new Set(), hiddenFrames: [],
       modal: dom.modal(), focused: dom.focused(),
       gen, number: from,
+      roles: new Map(), refGen: '', refNumber: 0, page: prefix(`${location.href.split('#', 1)[0]}#`), site: prefix(`${location.origin}/`),
       lines: [], bytes: 0, count: 0, total: 0, extra: 0, full: false,
       handled: new Set(), hidden: [], hosts: [],
     };
@@ -241,7 +330,7 @@ const snapshot = (() => {
       if (st.full) break;
       write(st, el, flags, role, false);
     }
-    for (const id of st.hiddenFrames) st.lines.push(`>${id}`);
+    for (const id of st.hiddenFrames) st.lines.push(place(id));
   }
 
   api.snapshot = run;
