@@ -155,7 +155,9 @@ func begins(ctx context.Context, begun <-chan jsonv2.Value, flush func(context.C
 	select {
 	case event := <-begun:
 		cancel()
-		_ = <-answered // the moves are not
+		if err := <-answered; gone(err) { // else it says that the moves were left
+			return nil, err
+		}
 		return event, nil
 	case err := <-answered:
 		cancel()
