@@ -15,7 +15,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 
 // call calls a function of the script in a world.
-func call(t *testing.T, w *browsertest.World, name string, arg any) string {
+func call(t testing.TB, w *browsertest.World, name string, arg any) string {
 	t.Helper()
 	expression, err := inject.Call(name, arg)
 	if err != nil {
@@ -63,7 +63,7 @@ type element struct {
 	Bounds   *struct{ X, Y, Width, Height int }
 }
 
-func snapshot(t *testing.T, w *browsertest.World, more options) snap {
+func snapshot(t testing.TB, w *browsertest.World, more options) snap {
 	t.Helper()
 	arg := options{"gen": 1, "from": 1, "limit": 500, "maxBytes": 64 << 10, "format": "list"}
 	for k, v := range more {
@@ -99,7 +99,7 @@ func snapshot(t *testing.T, w *browsertest.World, more options) snap {
 	}
 }
 
-func parse(t *testing.T, line string) element {
+func parse(t testing.TB, line string) element {
 	t.Helper()
 	var e element
 	if err := json.Unmarshal([]byte(line), &e); err != nil {

@@ -42,17 +42,9 @@ func (p *tab) inspect(kind string, more ...any) any {
 func (p *tab) ref(selector string) string {
 	p.t.Helper()
 	p.Main(`(document.querySelector(` + strconv.Quote(selector) + `).tabIndex = 0, 1)`)
-	expression, err := inject.Call("snapshot", arg{"gen": 1, "from": int(p.num("performance.now()")) + 1, "scope": arg{"selector": selector}})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	for line := range strings.SplitSeq(p.world.Eval(expression), "\n") {
-		if line == "-" {
-			continue
-		}
-		if ref, ok := parseArg(p.t, line)["ref"].(string); ok {
-			return ref
-		}
+	all := snapshot(p.t, p.world, options{"from": int(p.num("performance.now()")) + 1, "scope": arg{"selector": selector}})
+	for _, line := range append(all.Visible, all.Hidden...) {
+		return parse(p.t, line).Ref
 	}
 	p.t.Fatalf("%s has no ref", selector)
 	return ""

@@ -67,7 +67,7 @@ func (f *Frame) Invoke(ctx context.Context, world, name string, arg any) (text [
 	for attempt := 0; ; attempt++ {
 		there, installed, err := f.enter(ctx)
 		if err != nil {
-			return nil, "", f.tab.gone(err)
+			return nil, "", err
 		}
 		if world != "" && there.world != world {
 			return nil, "", ErrNavigated
@@ -80,6 +80,7 @@ func (f *Frame) Invoke(ctx context.Context, world, name string, arg any) (text [
 		if err != nil && ctx.Err() != nil {
 			there.tell(inject.Stop(id))
 		}
+		err = f.failed(there.session, err)
 		switch {
 		case err == nil && string(text) == `"`+inject.Stopped+`"`:
 			return nil, "", context.DeadlineExceeded
@@ -93,7 +94,7 @@ func (f *Frame) Invoke(ctx context.Context, world, name string, arg any) (text [
 		case errors.Is(err, errNotRun) && world == "" && attempt < 3:
 			continue // the document was replaced before anything ran
 		default:
-			return nil, "", f.tab.gone(err)
+			return nil, "", err
 		}
 	}
 }
@@ -133,15 +134,15 @@ func (f *Frame) enter(ctx context.Context) (isolated, bool, error) {
 	}
 	// The context is announced before the answer comes.
 	err = s.Call(ctx, "Page.createIsolatedWorld", map[string]any{"frameId": f.ID, "worldName": worldName}, nil)
+	if err != nil {
+		return isolated{}, false, f.failed(s, err)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err == nil && f.world != "" && f.session == s {
-		return isolated{s, f.world}, f.installed, nil
+	if f.world == "" || f.session != s {
+		return isolated{}, false, errNotRun
 	}
-	if err == nil {
-		err = errNotRun
-	}
-	return isolated{}, false, navigatedAway(err)
+	return isolated{s, f.world}, f.installed, nil
 }
 
 // tell evaluates an expression whose answer is nobody's.
@@ -162,7 +163,7 @@ func (in isolated) evaluate(ctx context.Context, expression string) ([]byte, err
 	b = append(append(b, text...), '}')
 	raw, err := in.session.Start("Runtime.evaluate", jsonv2.Value(b)).Wait(ctx)
 	if err != nil {
-		return nil, navigatedAway(err)
+		return nil, err
 	}
 	var e evaluation
 	if err := jsonv2.Unmarshal(raw, &e); err != nil {
@@ -250,7 +251,7 @@ func (f *Frame) run(ctx context.Context, s *transport.Session, limit time.Durati
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			go unblock(s)
 		}
-		return nil, navigatedAway(f.tab.gone(err))
+		return nil, f.failed(s, err)
 	}
 	var e evaluation
 	if err := jsonv2.Unmarshal(raw, &e); err != nil {
@@ -303,6 +304,15 @@ type callParams struct {
 	Object   string `json:"objectId"`
 	ByValue  bool   `json:"returnByValue"`
 	Await    bool   `json:"awaitPromise"`
+}
+
+// failed names the failure of a command in one of the tab's processes.
+func (f *Frame) failed(s *transport.Session, err error) error {
+	var refused *transport.Error
+	if errors.As(err, &refused) && refused.Code == noSession && s != f.tab.Session() {
+		return fmt.Errorf("%w (%s)", errNotRun, refused.Message) // the frame has left that process
+	}
+	return navigatedAway(f.tab.gone(err))
 }
 
 // navigatedAway recognises the browser's ways to say that a document has gone.

@@ -102,13 +102,21 @@ func (t *Tab) frameNavigated(s *sessionOf, info frameInfo) {
 	}
 	t.url, t.dialog, t.chooser, t.crashed, t.revived = f.url, nil, nil, false, false
 	t.committed++
+	t.fresh = !t.loading && t.begunBy(info.LoaderID) >= 0
 	t.browser.publish("page.load", map[string]any{"tab_id": t.ID, "event": 2, "uri": t.url})
 	t.notify()
 }
 
 // setLoading follows the spinner of the main frame; mu is held.
 func (t *Tab) setLoading(frame string, on bool) {
-	if frame != string(t.main.ID) || t.loading == on {
+	if frame != string(t.main.ID) {
+		return
+	}
+	if t.fresh && t.loading == on {
+		t.notify()
+	}
+	t.fresh = false
+	if t.loading == on {
 		return
 	}
 	if t.loading = on; !on {

@@ -39,7 +39,7 @@ func (f *Frame) Handle(ctx context.Context, world, name string, arg any) (*Handl
 	}
 	in, installed, err := f.enter(ctx)
 	if err != nil {
-		return nil, f.tab.gone(err)
+		return nil, err
 	}
 	if !installed || world != "" && in.world != world {
 		return nil, ErrNavigated
@@ -48,7 +48,7 @@ func (f *Frame) Handle(ctx context.Context, world, name string, arg any) (*Handl
 	err = in.session.Call(ctx, "Runtime.evaluate", map[string]any{"expression": call, "uniqueContextId": in.world}, &r)
 	switch {
 	case err != nil:
-		return nil, navigatedAway(f.tab.gone(err))
+		return nil, f.failed(in.session, err)
 	case r.Exception != nil:
 		return nil, fmt.Errorf("our code in the page failed: %w", r.Exception)
 	case r.Result.ObjectID == "":
@@ -79,7 +79,7 @@ func (f *Frame) Resolve(ctx context.Context, world string, node cdp.BackendNodeI
 	}
 	err = s.Call(ctx, "DOM.resolveNode", map[string]any{"backendNodeId": node, "executionContextId": number}, &r)
 	if err != nil {
-		return nil, navigatedAway(f.tab.gone(err))
+		return nil, f.failed(s, err)
 	}
 	return &Handle{f, s, r.Object.ObjectID}, nil
 }
@@ -100,7 +100,7 @@ func (h *Handle) Give(ctx context.Context, name, with string) error {
 		"arguments":           []any{map[string]any{"value": name}, map[string]any{"value": with}},
 	}, &r)
 	if err != nil {
-		return navigatedAway(h.frame.tab.gone(err))
+		return h.frame.failed(h.session, err)
 	}
 	if r.Exception != nil {
 		return fmt.Errorf("our code in the page failed: %w", r.Exception)
@@ -143,7 +143,7 @@ func (f *Frame) Bind(ctx context.Context) error {
 		BackendNodeID cdp.BackendNodeID `json:"backendNodeId"`
 	}
 	if err := s.Call(guarded, "DOM.getFrameOwner", map[string]any{"frameId": f.ID}, &owner); err != nil {
-		return navigatedAway(f.tab.gone(err))
+		return f.failed(s, err)
 	}
 	h, err := parent.Resolve(ctx, world, owner.BackendNodeID)
 	if err != nil {

@@ -28,7 +28,7 @@ func (f *Frame) OpenRoots(ctx context.Context, world, list, give string) (int, e
 		return 0, ErrNavigated
 	}
 	opened, err := openRoots(ctx, s, rootsAsked{world, number, fmt.Sprintf("roots %s %d", f.ID, f.asked.Add(1)), list, give})
-	return opened, navigatedAway(f.tab.gone(err))
+	return opened, f.failed(s, err)
 }
 
 type rootsAsked struct {

@@ -45,6 +45,7 @@ type Tab struct {
 	failures      int     // loads that failed so far
 	issued        []int64 // generations of refs
 	loading       bool
+	fresh         bool  // a document was committed, and that it loads or has stopped is still to be told
 	crashed       bool  // until a new renderer shows a document
 	crashes       int   // renderers that have ended so far
 	revived       bool  // there is a new renderer, which has shown none yet
@@ -88,7 +89,7 @@ func (t *Tab) Info() TabInfo {
 func (t *Tab) info() TabInfo {
 	w := t.window
 	return TabInfo{
-		ID: t.ID, WindowID: w.ID, URI: t.uri(), Title: t.title, Loading: t.pending() || t.loading && t.load != t.main.loader, Private: w.Private,
+		ID: t.ID, WindowID: w.ID, URI: t.uri(), Title: t.title, Loading: t.pending() || (t.loading || t.fresh) && t.load != t.main.loader, Private: w.Private,
 		Current: w.current == t && w == t.browser.current, OpenerID: t.opener, Crashed: t.crashed,
 	}
 }
@@ -122,6 +123,9 @@ func (t *Tab) cause() error {
 	return t.why
 }
 
+// noSession is the browser's answer to a command in a session that it has ended.
+const noSession = -32001
+
 // gone names a failure that the tab's end has caused.
 func (t *Tab) gone(err error) error {
 	select {
@@ -134,7 +138,7 @@ func (t *Tab) gone(err error) error {
 	case !errors.As(err, &refused):
 	case refused.Code == -32602 && refused.Message == "No target with given id found":
 		return ErrTabClosed
-	case refused.Code == -32001: // it has ended the session, and has not told why
+	case refused.Code == noSession: // it has ended the session, and has not told why
 		return t.browser.gone(transport.ErrClosed)
 	}
 	return t.browser.gone(err)
@@ -226,7 +230,7 @@ func (t *Tab) frameCrashed(s *sessionOf) {
 // crash notes that the tab's renderer has ended; mu is held.
 func (t *Tab) crash(status string) {
 	again := t.crashed && !t.revived // told already
-	t.crashed, t.revived, t.loading = true, false, false
+	t.crashed, t.revived, t.loading, t.fresh = true, false, false, false
 	if status != "" {
 		t.lastCrash = status
 	} else if t.lastCrash == "" {
