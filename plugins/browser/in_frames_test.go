@@ -228,7 +228,9 @@ func TestSnapshotsCountWhatFramesHave(t *testing.T) {
 		},
 		"a frame that does not answer holds up nothing": func(c *client) {
 			p := c.open("/pages/frames-cross")
-			p.find("button", "Other site")
+			// Frames of one site share a process, in all tabs: this one is busy alone.
+			p.js("cross.src = elsewhere('/pages/frame-child?name=Busy').replace('localhost', 'busy.localhost'); 1")
+			p.find("button", "Busy")
 			p.inFrame("/pages/frame-child", "setTimeout(() => { for (const end = Date.now() + 60000; Date.now() < end;); }, 0); 1")
 			out := p.list(nil)
 			if got := names(out.Elements, true); got != "button:Outside button:After" || out.FramesLeft != 1 || !out.Truncated {
