@@ -243,13 +243,15 @@ func (c Condition) leaves(ctx context.Context, at *place, end time.Time) (bool, 
 		}()
 	}
 	own := make(chan reply, 1)
+	here := *at // this one goes on when the frame is hidden
 	go func() {
-		ok, err := c.ask(ctx, at, left(end))
-		own <- reply{yes: ok, err: err}
+		ok, err := c.ask(ctx, &here, left(end))
+		own <- reply{at: here, yes: ok, err: err}
 	}()
 	for {
 		select {
 		case r := <-own:
+			*at = r.at
 			return r.yes, r.err
 		case ok := <-hidden:
 			if ok {

@@ -61,39 +61,60 @@ func (t *Tab) Navigate(ctx context.Context, url, referrer string, wait Wait, tim
 	defer cancel()
 	ctx, end := before.guard(ctx)
 	defer end()
-	asked := transport.Go(t.Session(), page.Navigate, page.NavigateParams{URL: url, Referrer: referrer})
+	for attempt := 1; ; attempt++ {
+		n, again, err := t.navigate(ctx, before, page.NavigateParams{URL: url, Referrer: referrer}, wait)
+		if !again || attempt == attempts {
+			return n, err
+		}
+	}
+}
+
+// attempts is how often a navigation is asked for that the page takes back by one
+// of its own.
+const attempts = 10
+
+// navigate asks for a navigation once. again: the page that was there has gone
+// somewhere else instead, and no other caller wanted that.
+func (t *Tab) navigate(ctx context.Context, before moment, p page.NavigateParams, wait Wait) (n Navigation, again bool, err error) {
+	asked := transport.Go(t.Session(), page.Navigate, p)
 	if wait == None { // an address that is refused at once is told
 		if err := before.waitFor(ctx, asked.Pending, func() bool { return before.begun() || answered(asked.Pending) }); err != nil || !answered(asked.Pending) {
-			return Navigation{Moved: true}, ignoreLoading(err)
+			return Navigation{Moved: true}, false, ignoreLoading(err)
 		}
 	}
 	res, err := asked.Wait(ctx)
 	if err != nil {
-		return Navigation{}, ignoreLoading(t.gone(err))
+		return Navigation{}, false, ignoreLoading(t.gone(err))
 	}
 	loader := string(res.LoaderID)
 	switch {
 	case res.IsDownload:
-		return Navigation{Download: true}, nil
+		return Navigation{Download: true}, false, nil
 	case res.ErrorText == aborted && t.superseded(loader):
-		return t.settle(ctx, before, "", wait)
+		if !before.latest() {
+			n, err = t.settle(ctx, before, "", wait)
+			return n, false, err
+		}
+		n, err = t.settle(ctx, before, "", Commit)
+		return n, err == nil && ctx.Err() == nil, err
 	case res.ErrorText == aborted:
 		if status := t.answered(loader); status == http.StatusNoContent || status == http.StatusResetContent {
-			return Navigation{Status: status}, nil // it stays where it was
+			return Navigation{Status: status}, false, nil // it stays where it was
 		}
-		return Navigation{}, &LoadError{URL: url, Name: res.ErrorText}
+		return Navigation{}, false, &LoadError{URL: p.URL, Name: res.ErrorText}
 	case res.ErrorText != "":
 		shown, cancel := context.WithTimeout(ctx, errorPage)
 		defer cancel()
 		_ = before.wait(shown, func() bool { return before.arrived(loader) && !t.loading }) // if it does not come, the failure is the same
-		return Navigation{}, &LoadError{URL: url, Name: res.ErrorText}
+		return Navigation{}, false, &LoadError{URL: p.URL, Name: res.ErrorText}
 	case loader == "": // within the document
 		err := before.wait(ctx, func() bool { return t.sameDocument > before.within || t.committed > before.committed })
-		return Navigation{Moved: true}, ignoreLoading(err)
+		return Navigation{Moved: true}, false, ignoreLoading(err)
 	case wait == None:
-		return Navigation{Moved: true}, nil
+		return Navigation{Moved: true}, false, nil
 	}
-	return t.settle(ctx, before, loader, wait)
+	n, err = t.settle(ctx, before, loader, wait)
+	return n, false, err
 }
 
 const aborted = "net::ERR_ABORTED"
@@ -118,7 +139,7 @@ func ignoreLoading(err error) error {
 type moment struct {
 	t                                      *Tab
 	requested, committed, within, failures int
-	crashes                                int
+	crashes, left                          int
 }
 
 // leave takes note of the moment before a navigation. A crashed tab gets a new
@@ -126,7 +147,15 @@ type moment struct {
 func (t *Tab) leave() moment {
 	t.browser.mu.Lock()
 	defer t.browser.mu.Unlock()
-	return moment{t, t.requested, t.committed, t.sameDocument, t.failures, t.crashes}
+	t.left++
+	return moment{t, t.requested, t.committed, t.sameDocument, t.failures, t.crashes, t.left}
+}
+
+// latest tells whether no other caller has asked for a navigation since.
+func (m moment) latest() bool {
+	m.t.browser.mu.Lock()
+	defer m.t.browser.mu.Unlock()
+	return m.t.left == m.left
 }
 
 // wait is the tab's, but for crashes before the moment.

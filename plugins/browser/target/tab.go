@@ -45,6 +45,7 @@ type Tab struct {
 	failures      int     // loads that failed so far
 	issued        []int64 // generations of refs
 	loading       bool
+	left          int   // how often a caller asked for a navigation
 	fresh         bool  // a document was committed, and that it loads or has stopped is still to be told
 	crashed       bool  // until a new renderer shows a document
 	crashes       int   // renderers that have ended so far
