@@ -120,7 +120,7 @@ func (b *bench) load() error {
 	}
 	before, after := &measure.Side{Name: "before any"}, &measure.Side{Name: "after snapshots"}
 	// What a click draws is over before a load begins: measured is what is left.
-	const rest = `await new Promise(done => requestIdleCallback(done)); 1`
+	const rest = `await new Promise(done => requestIdleCallback(done, {timeout: 100})); 1`
 	use := func() error {
 		for _, call := range [][]byte{
 			measure.Request("page.snapshot", fmt.Sprintf(`{"tab_id":%d}`, often)),
