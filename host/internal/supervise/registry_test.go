@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -96,6 +97,34 @@ func TestAPluginIsReadyWhenItsMethodsAreInTheTable(t *testing.T) {
 		w.wantState("a", Ready)
 		if _, ok := w.registered("a"); !ok {
 			t.Error("it is not in the table")
+		}
+	})
+}
+
+// After a crash they are there: who has a call answered must not read that the
+// plugin is starting.
+func TestAPluginThatIsBackIsReadyWhenItServes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var held atomic.Bool
+		hold := make(chan struct{})
+		defer close(hold)
+		w := newWorld(t, nil, func(o *Options) {
+			publish := o.Publish
+			o.Publish = func(list []Registered) {
+				if held.Load() && list[0].State == Ready {
+					<-hold
+				}
+				publish(list)
+			}
+		})
+		w.apply(spec("a"))
+		w.wantState("a", Ready)
+		w.proc("a", 1).crash()
+		synctest.Wait()
+		held.Store(true)
+		time.Sleep(time.Second)
+		if st := w.wantState("a", Ready); st.Generation != 2 {
+			t.Errorf("got %+v", st)
 		}
 	})
 }

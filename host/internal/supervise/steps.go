@@ -44,6 +44,7 @@ func (m *machine) install(g *generation) (old *generation, again bool, lost *cla
 		if gone = p.wish.gone; gone {
 			return false
 		}
+		known := s.claims.holds(p.name) && sameMethods(p.set, g.set)
 		evicted, freed, err := s.claims.take(p.name, g.set)
 		if err != nil {
 			lost = err
@@ -53,7 +54,7 @@ func (m *machine) install(g *generation) (old *generation, again bool, lost *cla
 		p.live[g] = struct{}{}
 		p.limitRoom(g.spec, g.set)
 		old = p.current.Swap(g)
-		if old == nil {
+		if old == nil && !known { // after a crash the table has them, and they serve from now on
 			p.listed = s.wanted + 1 // the one that this change asks for
 		}
 		p.setGate(Ready, "", time.Time{}, false)
@@ -75,6 +76,10 @@ func (m *machine) install(g *generation) (old *generation, again bool, lost *cla
 		p.firstOutcome()
 	}
 	return old, again, lost, gone
+}
+
+func sameMethods(a, b *method.Set) bool {
+	return a != nil && slices.EqualFunc(a.Methods, b.Methods, func(x, y *method.Method) bool { return x.Name == y.Name })
 }
 
 // claimFailed puts the claim in order after a failed start: lost says that it
