@@ -75,8 +75,8 @@ func (l *link) call(ctx context.Context, method string, params []byte, parent ui
 	c := &pluginv1.Call{Id: id, Method: clip(method), Params: params, Parent: parent}
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
-		if left <= 0 {
-			return nil, l.gaveUp(ctx, method)
+		if left <= 0 { // the context may not have ended yet: its timer comes later than its time
+			return nil, tookTooLong(method, context.DeadlineExceeded)
 		}
 		// Rounded up: 0 would mean no bound.
 		c.TimeoutMs = uint32(min((left+time.Millisecond-1)/time.Millisecond, 1<<31))
@@ -112,9 +112,13 @@ func (l *link) call(ctx context.Context, method string, params []byte, parent ui
 // gaveUp names why a call was left; the context's error stays recognisable.
 func (l *link) gaveUp(ctx context.Context, method string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return Errorf(string(envelope.Timeout), "%s did not answer in time: %w", method, ctx.Err())
+		return tookTooLong(method, ctx.Err())
 	}
 	return Errorf(string(envelope.InternalError), "the call of %s was given up: %w", method, ctx.Err())
+}
+
+func tookTooLong(method string, cause error) error {
+	return Errorf(string(envelope.Timeout), "%s did not answer in time: %w", method, cause)
 }
 
 func fromResult(r *pluginv1.CallResult) (json.RawMessage, error) {

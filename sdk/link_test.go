@@ -204,6 +204,18 @@ func TestCallsThatTakeTooLongAreTimeouts(t *testing.T) {
 	}
 }
 
+// overdue is a context whose time is over and whose timer has not fired.
+type overdue struct{ context.Context }
+
+func (overdue) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
+
+func TestCallsAfterTheirTimeAreTimeoutsBeforeTheTimerFires(t *testing.T) {
+	_, err := newLink().call(overdue{context.Background()}, "o.it", []byte("{}"), 0)
+	if code(err) != "timeout" || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error is %v", err)
+	}
+}
+
 func TestLargeParametersAreRefusedBeforeTheyTravel(t *testing.T) {
 	if _, err := newLink().call(context.Background(), "o.it", make([]byte, 1<<20+1), 0); code(err) != "request_too_large" {
 		t.Errorf("error is %v", err)
