@@ -142,6 +142,23 @@ func (s *stage) litter() (sockets, files int, err error) {
 	return sockets, files, nil
 }
 
+// litterNames is an error that names what litter counts.
+func (s *stage) litterNames() error {
+	var names []string
+	for _, dir := range []string{s.run(), s.tmp(), filepath.Join(s.dir, ".local", "state", "vant", "hosts")} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && path != dir {
+				names = append(names, strings.TrimPrefix(path, s.dir))
+			}
+			return nil // what went meanwhile is not there
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("there are: %s", strings.Join(names, ", "))
+}
+
 // settled waits until nothing changes and gives what there is then.
 func settled(ctx context.Context, h *host) (snapshot, error) {
 	if err := h.look(); err != nil {
@@ -183,8 +200,11 @@ func returned(ctx context.Context, h *host, base snapshot) (snapshot, error) {
 			return now, err
 		}
 		more := now.exceeds(base)
-		if more == nil || time.Since(begun) > settleBound {
-			return now, more
+		if more == nil {
+			return now, nil
+		}
+		if time.Since(begun) > settleBound {
+			return now, errors.Join(more, h.litterNames())
 		}
 		if err := pause(ctx, time.Second); err != nil {
 			return now, err
