@@ -61,6 +61,15 @@ func (p *person) say(format string, args ...any) {
 	_, _ = p.out.Write(append(fmt.Appendf(nil, format, args...), 0)) // nobody may listen any more
 }
 
+// tell says what happens at once: no answer comes between.
+func (p *person) tell(events ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range events {
+		p.say("%s", e)
+	}
+}
+
 func (p *person) serve(in *bufio.Reader) {
 	for {
 		text, err := in.ReadBytes(0)
@@ -196,8 +205,8 @@ func TestADiscardedTabEndsItsWaitAndNoOther(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- tab.Attach(t.Context(), false) }()
 		synctest.Wait()
-		p.say(`{"method":"Target.detachedFromTarget","params":{"sessionId":"a"}}`)
-		p.say(`{"method":"Target.targetDestroyed","params":{"targetId":"a"}}`)
+		p.tell(`{"method":"Target.detachedFromTarget","params":{"sessionId":"a"}}`,
+			`{"method":"Target.targetDestroyed","params":{"targetId":"a"}}`)
 		if err := <-ended; !errors.Is(err, ErrTabClosed) {
 			t.Errorf("the wait ended with %v", err)
 		}
@@ -215,8 +224,7 @@ func TestWhoWaitsIsToldWhatHasEnded(t *testing.T) {
 	}{
 		"the session": {func(_ *Browser, p *person) { p.say(lost) }, ErrDisconnected},
 		"the tab": {func(_ *Browser, p *person) {
-			p.say(lost)
-			p.say(`{"method":"Target.targetDestroyed","params":{"targetId":"a"}}`)
+			p.tell(lost, `{"method":"Target.targetDestroyed","params":{"targetId":"a"}}`)
 		}, ErrTabClosed},
 		"the connection": {func(b *Browser, _ *person) {
 			b.Close()
