@@ -106,7 +106,7 @@ func New(o Options) (*Host, error) {
 		events: events.New(eventRing), stop: make(chan time.Duration, 1), files: make(chan struct{}, 1),
 		ending: make(chan struct{}),
 	}
-	h.discovery = discovery{watcher: catalog.NewWatcher(), stale: true}
+	h.discovery = discovery{watcher: catalog.NewWatcher()}
 	h.reconciler = newReconciler(h.look, h.discovery.watcher.C())
 	h.config.Store(cfg)
 	if h.attached, err = parseAttached(o.Getenv(attachVar)); err != nil {

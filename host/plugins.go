@@ -36,8 +36,6 @@ type discovery struct {
 	looks   int
 	// kept are the candidates that were applied last, by name.
 	kept map[string]catalog.Candidate
-	// stale: the store may hold copies that nothing needs.
-	stale bool
 	notes notes
 	// last is the last result, for whoever wants to know which file has a name.
 	last atomic.Pointer[catalog.Result]
@@ -175,27 +173,21 @@ func disabledBy(name string) string {
 	return "switched off by plugins." + name + ".host.disabled in the configuration"
 }
 
-// tidy removes private copies that nothing needs any more, once nothing
-// changes: what was replaced may still be ending.
+// tidy removes private copies that nothing needs, once nothing changes: what was
+// replaced may still be ending. A look that changes nothing can have made one too,
+// of a file that went on to change.
 func (h *Host) tidy(found catalog.Result, c supervise.Changes) {
-	d := &h.discovery
 	if len(c.Started)+len(c.Replaced)+len(c.Removed) > 0 {
-		d.stale = true
-		return
-	}
-	if !d.stale {
 		return
 	}
 	keep := map[string]bool{}
 	for _, c := range found.Accepted {
 		keep[c.SHA256] = true
 	}
-	for _, c := range d.kept {
+	for _, c := range h.discovery.kept {
 		keep[c.SHA256] = true
 	}
-	d.stale = false
 	for _, sha := range h.supervisor.Copies() {
-		d.stale = d.stale || !keep[sha]
 		keep[sha] = true
 	}
 	if _, err := h.store.Prune(slices.Collect(maps.Keys(keep))); err != nil {

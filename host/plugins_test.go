@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,6 +68,46 @@ func TestWhatCannotBeJudgedNowGoesOn(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", step.what, diff)
 		}
 		h.discovery.notes.turn()
+	}
+}
+
+func TestEveryLookThatChangesNothingClearsTheStore(t *testing.T) {
+	h, _ := applier(t)
+	dir := t.TempDir()
+	var err error
+	if h.store, err = catalog.OpenStore(dir); err != nil {
+		t.Fatal(err)
+	}
+	a := catalog.Result{Accepted: []catalog.Candidate{candidate("/one/vant-plugin-a", "1")}}
+	left := func() (names []string) {
+		entries, err := os.ReadDir(filepath.Join(dir, "bin"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	for _, step := range []struct {
+		what string
+		made string // a copy that the look has made
+		want []string
+	}{
+		{"the plugin starts", "1", []string{"1"}},
+		{"nothing is new", "", []string{"1"}},
+		{"a copy was made of what is not run", "2", []string{"1"}},
+		{"and once more", "3", []string{"1"}},
+	} {
+		if step.made != "" {
+			if err := os.Mkdir(filepath.Join(dir, "bin", step.made), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.tidy(a, h.apply(a).changes)
+		if diff := cmp.Diff(step.want, left()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.what, diff)
+		}
 	}
 }
 

@@ -354,30 +354,30 @@ func (h *host) stop() error {
 	}
 }
 
-// quit ends the host by SIGQUIT and gives the number of goroutines that it
-// printed. None of its processes may outlive it.
-func (h *host) quit() (goroutines int, err error) {
+// quit ends the host by SIGQUIT and gives the goroutines that it printed. None of
+// its processes may outlive it.
+func (h *host) quit() (goroutines, error) {
 	h.events.stop()
 	if err := h.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
-		return 0, err
+		return nil, err
 	}
 	select {
 	case <-h.exited:
 	case <-time.After(stopBound):
-		return 0, fmt.Errorf("%v after SIGQUIT the host still runs", stopBound)
+		return nil, fmt.Errorf("%v after SIGQUIT the host still runs", stopBound)
 	}
 	if left := waitGone(h.dir, goneBound); len(left) > 0 {
-		return 0, fmt.Errorf("%v after the host's crash these processes are left: %s", goneBound, strings.Join(left, ", "))
+		return nil, fmt.Errorf("%v after the host's crash these processes are left: %s", goneBound, strings.Join(left, ", "))
 	}
 	log, err := os.ReadFile(h.logFile)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	_, dump, ok := bytes.Cut(log, []byte("SIGQUIT: quit"))
 	if !ok {
-		return 0, errors.New("the host printed no goroutines")
+		return nil, errors.New("the host printed no goroutines")
 	}
-	return bytes.Count(dump, []byte("\ngoroutine ")), nil
+	return readGoroutines(dump), nil
 }
 
 // kill ends what is left of a host.

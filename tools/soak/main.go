@@ -42,6 +42,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -128,84 +129,84 @@ func soak(ctx context.Context, d time.Duration, seed uint64, keep bool) (err err
 }
 
 // prove runs a host in which every kind of residue lives, and fails when a
-// check does not see it. It gives the number of goroutines while calls ran.
-func prove(ctx context.Context, s *stage) (goroutines int, err error) {
+// check does not see it. It gives the goroutines while calls ran.
+func prove(ctx context.Context, s *stage) (all goroutines, err error) {
 	h, err := s.start(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer h.kill()
 	if err := h.warmUp(ctx); err != nil {
-		return 0, err
+		return nil, err
 	}
 	base, err := settled(ctx, h)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	calls, release := context.WithCancel(ctx)
 	defer release()
 	if err := h.holdCalls(calls, provenCalls); err != nil {
-		return 0, err
+		return nil, err
 	}
 	const extra = "extra"
 	if err := s.put(extra, firstVersion); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := h.await(ctx, extra, serves); err != nil {
-		return 0, err
+		return nil, err
 	}
 	litter := filepath.Join(s.tmp(), "litter")
 	if err := os.WriteFile(litter, nil, 0o600); err != nil {
-		return 0, err
+		return nil, err
 	}
 	peak, err := h.fatten(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	live, err := measure(h)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	live.rss = peak
 	if err := base.unseen(live); err != nil {
-		return 0, err
+		return nil, err
 	}
 	fmt.Printf("  idle %v\n  live %v\n", base, live)
-	if goroutines, err = h.quit(); err != nil {
-		return 0, err
+	if all, err = h.quit(); err != nil {
+		return nil, err
 	}
 	if err := os.Remove(litter); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return goroutines, s.take(extra)
+	return all, s.take(extra)
 }
 
-// idleGoroutines is how many a host has that has nothing to do.
-func idleGoroutines(ctx context.Context, s *stage, live int) (int, error) {
+// idleGoroutines are those of a host that has nothing to do.
+func idleGoroutines(ctx context.Context, s *stage, live goroutines) (goroutines, error) {
 	h, err := s.start(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer h.kill()
 	if err := h.warmUp(ctx); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if _, err := settled(ctx, h); err != nil {
-		return 0, err
+		return nil, err
 	}
 	idle, err := h.quit()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	fmt.Printf("  goroutines: idle %d, with %d calls %d\n", idle, provenCalls, live)
-	if live < idle+provenCalls {
-		return 0, fmt.Errorf("%d calls ran and the host had %d goroutines, without them %d: the check does not see them", provenCalls, live, idle)
+	fmt.Printf("  goroutines: idle %d, with %d calls %d\n", idle.total(), provenCalls, live.total())
+	if live.total() < idle.total()+provenCalls {
+		return nil, fmt.Errorf("%d calls ran and the host had %d goroutines, without them %d: the check does not see them", provenCalls, live.total(), idle.total())
 	}
 	return idle, nil
 }
 
 // crashed is the third host.
-func crashed(ctx context.Context, s *stage, t *tally, d time.Duration, seed uint64, idle int) error {
+func crashed(ctx context.Context, s *stage, t *tally, d time.Duration, seed uint64, idle goroutines) error {
 	h, err := s.start(ctx)
 	if err != nil {
 		return err
@@ -214,13 +215,13 @@ func crashed(ctx context.Context, s *stage, t *tally, d time.Duration, seed uint
 	if err := mistreat(ctx, h, t, d, seed); err != nil {
 		return err
 	}
-	goroutines, err := h.quit()
+	after, err := h.quit()
 	if err != nil {
 		return err
 	}
-	fmt.Printf("  goroutines: %d, at first %d\n", goroutines, idle)
-	if goroutines > idle+spareGoroutines {
-		return fmt.Errorf("%d goroutines after the load, %d before; they stand in %s, which -keep keeps", goroutines, idle, h.logFile)
+	fmt.Printf("  goroutines: %d, at first %d; more are %s\n", after.total(), idle.total(), cmp.Or(after.beyond(idle), "none"))
+	if after.total() > idle.total()+spareGoroutines {
+		return fmt.Errorf("%d goroutines are too many more than %d; they stand in %s, which -keep keeps", after.total(), idle.total(), h.logFile)
 	}
 	return nil
 }
