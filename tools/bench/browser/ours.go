@@ -91,6 +91,22 @@ func (o *ours) tab(url string) (id int, err error) {
 	return made.ID, err
 }
 
+// window opens a page in a new window and gives its tab.
+func (o *ours) window(url string) (tab int, err error) {
+	raw, err := o.ask("browser.window.new", fmt.Sprintf(`{"uri":%q}`, url))
+	if err != nil {
+		return 0, err
+	}
+	var made struct {
+		Tab int `json:"tab_id"`
+	}
+	if err := json.Unmarshal(raw, &made); err != nil {
+		return 0, err
+	}
+	_, err = o.ask("page.wait", fmt.Sprintf(`{"tab_id":%d,"load":true}`, made.Tab))
+	return made.Tab, err
+}
+
 func (o *ours) closeTab(id int) error {
 	_, err := o.ask("browser.tab.close", fmt.Sprintf(`{"tab_id":%d}`, id))
 	return err
