@@ -59,7 +59,9 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 	if err := a.carry(ctx, from, end, guards); err != nil {
 		return nil, nil, err
 	}
-	hit, over, err := a.outcome(ctx, ans, guards)
+	var met answer
+	err = a.at.ask(ctx, "outcome", map[string]any{"token": ans.Token}, &met)
+	hit, over, err := a.outcome(ctx, ans, guards, &met, err)
 	if err != nil {
 		return nil, nil, err
 	}

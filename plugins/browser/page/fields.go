@@ -26,24 +26,24 @@ func (a *actor) fill(ctx context.Context) (*Outcome, *Failure, error) {
 			return nil, &ready.Failure, nil
 		}
 		var in input
+		inputs := 0
 		switch ready.How {
 		case "insert":
 			in.insert(text)
+			inputs = 1
 		case "delete":
 			in.stroke(nil, named["Delete"])
 		default: // it holds the value already
 			return &Outcome{Hit: ready.Element, Value: ready.Value, Secret: ready.Secret}, nil, nil
 		}
-		if err := a.flush(ctx, &in); err != nil {
+		ans, had, err := a.aftermath(ctx, &in, inputs, "value", map[string]any{"target": arg["target"], "token": ready.Token, "expect": text})
+		switch {
+		case !had:
 			a.at.leave(ready.Token, false)
 			return nil, nil, err
-		}
-		var ans answer
-		err = a.at.ask(ctx, "value", map[string]any{"target": arg["target"], "token": ready.Token, "expect": text}, &ans)
-		if gone(err) {
+		case gone(err):
 			return &Outcome{Hit: ready.Element}, nil, nil
-		}
-		if err != nil {
+		case err != nil:
 			return nil, nil, err
 		}
 		if ans.Blocked != nil {
@@ -56,7 +56,7 @@ func (a *actor) fill(ctx context.Context) (*Outcome, *Failure, error) {
 			return nil, &ans.Failure, nil
 		}
 		out := &Outcome{Hit: ready.Element}
-		out.holds(&ans)
+		out.holds(ans)
 		return out, nil, nil
 	}
 }

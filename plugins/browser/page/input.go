@@ -12,6 +12,7 @@ import (
 // each other's answers, and then waits for these.
 type input struct {
 	events []event
+	then   func() // unless nil it is called when they are sent
 	sent   bool
 }
 
@@ -138,6 +139,9 @@ func (in *input) start(s *transport.Session) []*transport.Pending {
 	pending := make([]*transport.Pending, len(in.events))
 	for i, e := range in.events {
 		pending[i] = s.Start(e.method, e.params)
+	}
+	if in.then != nil {
+		in.then()
 	}
 	return pending
 }

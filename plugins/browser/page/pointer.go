@@ -51,17 +51,20 @@ func (a *actor) point(ctx context.Context) (*Outcome, *Failure, error) {
 		}
 		var in input
 		in.move(at, 0, a.mods)
+		inputs := 0 // a hover is none that the page could wait for
 		if a.a.Kind != "hover" {
+			inputs = count
 			for n := 1; n <= count; n++ {
 				in.press(at, button, n, a.mods)
 				in.release(at, button, n, a.mods)
 			}
 		}
-		if err := a.flush(ctx, &in); err != nil {
+		met, had, err := a.aftermath(ctx, &in, inputs, "outcome", map[string]any{"token": ans.Token})
+		if !had {
 			leave(guards)
 			return nil, nil, err
 		}
-		hit, over, err := a.outcome(ctx, ans, guards)
+		hit, over, err := a.outcome(ctx, ans, guards, met, err)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -134,12 +137,11 @@ func leave(guards []guard) {
 	}
 }
 
-// outcome asks what the events met: hit is what was hit, over what was in the way
-// of all, or of what followed; both are nil when no event came. When nobody can
-// tell it is an error: then nothing may be tried again.
-func (a *actor) outcome(ctx context.Context, checked *answer, guards []guard) (hit json.RawMessage, over *blocked, err error) {
-	var ans answer
-	err = a.at.ask(ctx, "outcome", map[string]any{"token": checked.Token}, &ans)
+// outcome judges by what was told of the events, or why it was not: hit is what
+// was hit, over what was in the way of all, or of what followed; both are nil when
+// no event came. When nobody can tell it is an error: then nothing may be tried
+// again.
+func (a *actor) outcome(ctx context.Context, checked *answer, guards []guard, ans *answer, err error) (hit json.RawMessage, over *blocked, _ error) {
 	if gone(err) {
 		return checked.Element, nil, nil
 	}

@@ -144,10 +144,12 @@ func (c *raw) send(method, params string) {
 // answers writes what was sent and reads n answers. The last one is valid until
 // the next read.
 func (c *raw) answers(n int) ([]byte, error) {
-	if _, err := c.w.Write(c.out); err != nil {
-		return nil, err
+	if len(c.out) > 0 {
+		if _, err := c.w.Write(c.out); err != nil {
+			return nil, err
+		}
+		c.out = c.out[:0]
 	}
-	c.out = c.out[:0]
 	for {
 		text, err := c.r.ReadSlice(0)
 		if err != nil {
@@ -180,6 +182,27 @@ func (c *raw) invoke(name string, arg any) ([]byte, error) {
 		return nil, err
 	}
 	return c.call("Runtime.evaluate", evaluate(expression, c.world))
+}
+
+// behind invokes a function of the plugin's script in the same write as n commands
+// that were sent, and gives its answer when all have come.
+func (c *raw) behind(n int, name string, arg any) ([]byte, error) {
+	expression, err := inject.Call(name, arg)
+	if err != nil {
+		return nil, err
+	}
+	c.send("Runtime.evaluate", evaluate(expression, c.world))
+	var answer []byte
+	for range n + 1 {
+		text, err := c.answers(1)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.HasPrefix(text, fmt.Appendf(nil, `{"id":%d,`, c.lastID)) {
+			answer = bytes.Clone(text)
+		}
+	}
+	return answer, nil
 }
 
 // close ends the browser.

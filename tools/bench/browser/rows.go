@@ -109,10 +109,7 @@ func (b *bench) click() error {
 		for _, e := range []string{`"mouseMoved","button":"none"`, `"mousePressed","button":"left","clickCount":1`, `"mouseReleased","button":"left","clickCount":1`} {
 			b.raw.send("Input.dispatchMouseEvent", fmt.Sprintf(`{"x":%s,"y":%s,"type":%s}`, x, y, e))
 		}
-		if _, err := b.raw.answers(3); err != nil {
-			return 0, err
-		}
-		answer, err = b.raw.invoke("outcome", map[string]any{"token": token})
+		answer, err = b.raw.behind(3, "outcome", map[string]any{"token": token, "inputs": 1})
 		if err == nil {
 			err = holds(`\"hit\":{`)(answer)
 		}
@@ -144,7 +141,7 @@ func number(text []byte, after string) string {
 	return string(rest[:max(end, 0)])
 }
 
-// fill has the calls that it must make: find and select, insert, read back. A
+// fill has the calls that it must make: find and select; insert and read back. A
 // new text each round, so that nothing is filled that was there.
 func (b *bench) fill() error {
 	if err := b.open("form"); err != nil {
@@ -163,10 +160,8 @@ func (b *bench) fill() error {
 			return 0, err
 		}
 		token := json.Number(number(answer, `\"token\":`))
-		if _, err = b.raw.call("Input.insertText", fmt.Sprintf(`{"text":%q}`, text)); err != nil {
-			return 0, err
-		}
-		if answer, err = b.raw.invoke("value", map[string]any{"target": target, "token": token, "expect": text}); err != nil {
+		b.raw.send("Input.insertText", fmt.Sprintf(`{"text":%q}`, text))
+		if answer, err = b.raw.behind(1, "value", map[string]any{"target": target, "token": token, "expect": text, "inputs": 1}); err != nil {
 			return 0, err
 		}
 		return len(text), holds(`\"value\":\"` + text + `\"`)(answer)

@@ -7,6 +7,7 @@ const guard = (() => {
   const PRESSES = ['pointerdown', 'mousedown', 'touchstart'];
   const POINTER = [...PRESSES, 'pointerup', 'mouseup', 'touchend', 'click', 'auxclick', 'dblclick', 'contextmenu'];
   const TEXT = ['beforeinput'];
+  const LAST = new Set(['pointerup', 'beforeinput']); // of one input: its other events are in the same task
   const CLICKS = new Set(['click', 'auxclick', 'dblclick', 'contextmenu']);
   const LIFE = 2000; // ms: an action's input comes at once or not at all
   const LATE = 100; // ms more for a page that was too busy to see it come
@@ -42,7 +43,7 @@ const guard = (() => {
     const due = performance.now() + LIFE;
     armed = {
       token: ++count, types, el: el && new WeakRef(el), action, accepts, question, live: true, timer: setTimeout(expire, LIFE, due),
-      hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false,
+      hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false, inputs: 0, awaited: null,
     };
     listen();
     rewritten.observe(document, { childList: true });
@@ -73,6 +74,7 @@ const guard = (() => {
   function onEvent(e) {
     if (!e.isTrusted || !armed?.live) return;
     const clicks = CLICKS.has(e.type);
+    if (LAST.has(e.type) && ++armed.inputs === armed.awaited?.inputs) armed.awaited.come();
     if (armed.left && e.timeStamp > armed.left && !(clicks && armed.pressing)) return; // somebody else's
     if (clicks) armed.pressing = false;
     // Each press is judged when it begins; what follows shares its fate.
@@ -131,8 +133,29 @@ const guard = (() => {
     return { hit, blocked, ...(expired && { expired }) };
   }
 
-  // outcome ends an action's guard: what was hit, and what was stopped.
-  function outcome({ token }) {
+  // task waits for a task of its own.
+  const task = () => new Promise((done) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => { port1.close(); done(); };
+    port2.postMessage(0);
+  });
+
+  // after gives what answer gives, once the page has dealt with so many inputs of an
+  // action: behind the tasks that these have queued, as a form does to be sent.
+  function after(token, inputs, answer) {
+    const question = calls.current();
+    const come = new Promise((done) => {
+      if (armed?.token !== token || armed.inputs >= inputs) done();
+      else armed.awaited = { inputs, come: done };
+      question.end = () => { question.cut = true; done(); };
+    });
+    return come.then(task).then(task).then(() => (question.cut ? '' : answer()));
+  }
+
+  // outcome ends an action's guard: what was hit, and what was stopped. With inputs
+  // it waits for so many.
+  function outcome({ token, inputs }) {
+    if (inputs) return after(token, inputs, () => outcome({ token }));
     const ended = end(token);
     return JSON.stringify(ended ? { ok: true, ...ended } : fail('unknown_token'));
   }
@@ -194,7 +217,7 @@ const guard = (() => {
 
   Object.assign(api, { outcome, leave, through, onward });
   return {
-    pointer, text, end,
+    pointer, text, after, end,
     element: (token) => (armed?.token === token && armed.el?.deref()) || null,
   };
 })();

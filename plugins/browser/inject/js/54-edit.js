@@ -149,8 +149,10 @@ const edits = (() => {
 
   // value reads back what an element holds. With what edit gave, token or typed,
   // it is that very element; blocked tells of text that went elsewhere and was
-  // stopped, and matches whether it holds what it should.
-  function value({ target, token, typed: keys, expect }) {
+  // stopped, and matches whether it holds what it should. With inputs it waits for so
+  // many.
+  function value({ target, token, typed: keys, expect, inputs }) {
+    if (inputs) return guard.after(token, inputs, () => value({ target, token, expect }));
     dom.fresh();
     const sent = keys && typed?.token === keys ? typed : null;
     let el = token ? guard.element(token) : sent?.el.deref();
