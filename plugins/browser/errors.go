@@ -66,7 +66,7 @@ func coded(err error) error {
 		return sdk.Errorf("screenshot_error", "%s", shot.Error())
 	case errors.As(err, &param):
 		return sdk.Errorf("invalid_params", "%s", param.Error()).From(sdk.Caller)
-	case errors.Is(err, page.ErrWait):
+	case errors.Is(err, page.ErrWait), errors.Is(err, page.ErrNoAnswer):
 		return sdk.Errorf("timeout", "%w", err).From(sdk.Downstream)
 	case errors.Is(err, transport.ErrTooLarge):
 		return sdk.Errorf("internal_error", "%w: ask for less at once", err).With(map[string]any{"reason": "too_large"}).From(sdk.Downstream)

@@ -55,7 +55,7 @@ func navigation(p *sdk.Plugin, l *life) {
 			if err != nil {
 				return arrived{}, coded(err)
 			}
-			return inTurn(ctx, t, func() (target.Navigation, error) {
+			return inTurn(ctx, t, in.bound(), func() (target.Navigation, error) {
 				return t.Navigate(ctx, url, in.Referrer, target.Wait(in.Wait), in.bound())
 			}, false)
 		}, long, failures, sdk.Errors("navigation_rejected", "navigation_external"), sdk.Since("0.1.0"),
@@ -66,7 +66,7 @@ func navigation(p *sdk.Plugin, l *life) {
 			if err != nil {
 				return arrived{}, coded(err)
 			}
-			return inTurn(ctx, t, func() (target.Navigation, error) {
+			return inTurn(ctx, t, in.bound(), func() (target.Navigation, error) {
 				return t.Reload(ctx, in.IgnoreCache, target.Wait(in.Wait), in.bound())
 			}, false)
 		}, long, failures, sdk.Since("0.1.0"))
@@ -89,7 +89,7 @@ func navigation(p *sdk.Plugin, l *life) {
 				if err != nil {
 					return arrived{}, coded(err)
 				}
-				return inTurn(ctx, t, func() (target.Navigation, error) {
+				return inTurn(ctx, t, in.bound(), func() (target.Navigation, error) {
 					return t.History(ctx, by, target.Wait(in.Wait), in.bound())
 				}, true)
 			}, long, failures, sdk.Since("0.1.0"))
@@ -100,9 +100,21 @@ func navigation(p *sdk.Plugin, l *life) {
 
 func (w waited) bound() time.Duration { return time.Duration(w.TimeoutMS) * time.Millisecond }
 
-// inTurn changes a tab when no other call does.
-func inTurn(ctx context.Context, t *target.Tab, change func() (target.Navigation, error), history bool) (arrived, error) {
-	release, err := t.Take(ctx)
+// loadBound is how long a new tab's page is waited for.
+const loadBound = 15 * time.Second
+
+// turnBound is how long a call that changes a tab waits at least for the one before.
+const turnBound = time.Second
+
+// inTurn changes a tab when no other call does. bound is how long the caller would
+// wait for the change.
+func inTurn(ctx context.Context, t *target.Tab, bound time.Duration, change func() (target.Navigation, error), history bool) (arrived, error) {
+	turn, cancel := context.WithTimeout(ctx, max(bound, turnBound))
+	release, err := t.Take(turn)
+	cancel()
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return arrived{}, sdk.Errorf("timeout", "another call still acts in the tab, whose page may be busy: nothing was done; call again, or close the tab").From(sdk.Downstream)
+	}
 	if err != nil {
 		return arrived{}, coded(err)
 	}
@@ -136,8 +148,8 @@ func (l *life) open(ctx context.Context, t *target.Tab, url string) error {
 	if err := t.Attach(ctx, true); err != nil {
 		return coded(err)
 	}
-	_, err := inTurn(ctx, t, func() (target.Navigation, error) {
-		return t.Navigate(ctx, url, "", target.Load, 15*time.Second)
+	_, err := inTurn(ctx, t, loadBound, func() (target.Navigation, error) {
+		return t.Navigate(ctx, url, "", target.Load, loadBound)
 	}, false)
 	var e *sdk.Error
 	if errors.As(err, &e) {

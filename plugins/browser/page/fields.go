@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"slices"
 	"time"
 )
 
@@ -61,41 +60,68 @@ func (a *actor) fill(ctx context.Context) (*Outcome, *Failure, error) {
 	}
 }
 
-// typeKeys types a text at the end of what a field holds.
+// typeKeys types a text at the end of what a field holds. When its first key would
+// go elsewhere, none is typed, and it is tried again while there is time.
 func (a *actor) typeKeys(ctx context.Context) (*Outcome, *Failure, error) {
-	arg := a.arg()
-	arg["value"] = *a.a.Value
-	ready, err := a.ask(ctx, "edit", arg)
-	if err != nil {
-		return nil, nil, err
+	for {
+		arg := a.arg()
+		arg["value"] = *a.a.Value
+		ready, err := a.ask(ctx, "edit", arg)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ready.OK {
+			return nil, &ready.Failure, nil
+		}
+		out := &Outcome{Hit: ready.Element}
+		back := a.arg()
+		if ready.How == "keys" {
+			back["typed"], back["token"] = ready.Typed, ready.Token
+		}
+		ans, err := a.keys(ctx, ready, back)
+		switch {
+		case gone(err): // the keys have taken it away
+			return out, nil, nil
+		case err != nil:
+			return nil, nil, err
+		case ans.Blocked != nil:
+			if time.Now().Before(a.end) {
+				continue
+			}
+			return nil, &Failure{Error: "covered", Reason: "focus_moved", CoveredBy: ans.Blocked.CoveredBy}, nil
+		case ans.OK:
+			out.holds(ans)
+			out.Focus = ans.Focus
+		}
+		return out, nil, nil
 	}
-	if !ready.OK {
-		return nil, &ready.Failure, nil
-	}
-	out := &Outcome{Hit: ready.Element}
+}
+
+// keys types, and asks what the field holds then.
+func (a *actor) keys(ctx context.Context, ready *answer, back map[string]any) (*answer, error) {
 	if ready.How == "keys" {
 		// Not all at once: what was sent is typed, whoever has given up meanwhile.
-		for some := range slices.Chunk([]rune(*a.a.Value), typedAtOnce) {
+		text := []rune(*a.a.Value)
+		for len(text) > 0 {
+			n := min(len(text), typedAtOnce)
 			var in input
-			in.write(string(some))
+			in.write(string(text[:n]))
 			if err := a.flush(ctx, &in); err != nil {
-				return nil, nil, err
+				a.at.leave(ready.Token, false)
+				return nil, err
 			}
+			if text = text[n:]; len(text) == 0 || back["token"] == nil {
+				continue
+			}
+			var begun answer
+			if err := a.at.ask(ctx, "value", back, &begun); err != nil || begun.Blocked != nil {
+				return &begun, err
+			}
+			delete(back, "token")
 		}
 	}
-	back := a.arg()
-	if ready.Typed != 0 {
-		back["typed"] = ready.Typed
-	}
 	var ans answer
-	err = a.at.ask(ctx, "value", back, &ans)
-	switch {
-	case err == nil && ans.OK:
-		out.holds(&ans)
-	case err != nil && !gone(err): // else the keys have taken it away
-		return nil, nil, err
-	}
-	return out, nil, nil
+	return &ans, a.at.ask(ctx, "value", back, &ans)
 }
 
 // holds adds what the element holds now.

@@ -49,6 +49,7 @@ type Outcome struct {
 	Value         json.RawMessage `json:"value,omitzero"`
 	Secret        bool            `json:"secret,omitzero"`  // the value is not shown
 	Matches       *bool           `json:"matches,omitzero"` // false: the element holds something else than it was given
+	Focus         json.RawMessage `json:"focus,omitzero"`   // what has it after keys, unless it is the element
 	Checked       json.RawMessage `json:"checked,omitzero"`
 	Labels        json.RawMessage `json:"labels,omitzero"`
 	Scroll        json.RawMessage `json:"scroll,omitzero"`
@@ -87,6 +88,7 @@ type answer struct {
 	Value     json.RawMessage `json:"value"`
 	Secret    bool            `json:"secret"`
 	Matches   *bool           `json:"matches"`
+	Focus     json.RawMessage `json:"focus"`
 	Checked   json.RawMessage `json:"checked"`
 	Labels    json.RawMessage `json:"labels"`
 	Scroll    json.RawMessage `json:"scroll"`

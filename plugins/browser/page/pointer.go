@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -14,8 +15,8 @@ import (
 const guardLife = 2 * time.Second
 
 // point moves the pointer to the element and presses, as the action says. What
-// the page does between the check and the events is seen by the guard: then it is
-// tried again while there is time.
+// the page does between the check and the events is seen by the guard, which lets
+// nothing else have them: then it is tried again while there is time.
 func (a *actor) point(ctx context.Context) (*Outcome, *Failure, error) {
 	button := a.a.Button
 	if button == "" {
@@ -71,12 +72,12 @@ func (a *actor) point(ctx context.Context) (*Outcome, *Failure, error) {
 		if hit != nil {
 			return &Outcome{Hit: hit, Partly: over != nil}, nil, nil
 		}
+		if over == nil {
+			// Who got the events is not known, so they are not sent again.
+			return nil, &Failure{Error: "covered", Reason: "not_reached"}, nil
+		}
 		if time.Now().After(a.end) {
-			f := &Failure{Error: "covered", Reason: "not_reached"}
-			if over != nil {
-				f.Reason, f.CoveredBy = "moved", over.CoveredBy
-			}
-			return nil, f, nil
+			return nil, &Failure{Error: "covered", Reason: "moved", CoveredBy: over.CoveredBy}, nil
 		}
 	}
 }
@@ -171,8 +172,17 @@ func gone(err error) bool {
 	return errors.Is(err, target.ErrNavigated) || errors.Is(err, target.ErrFrameGone) || errors.Is(err, target.ErrTabClosed)
 }
 
+// ErrNoAnswer is a page that has not dealt with its input in time: a script of it
+// still runs, perhaps for ever.
+var ErrNoAnswer = fmt.Errorf("the page has been busy for %v since it got the input: what that did is not known", answerBound)
+
+// answerBound is how long a page may take to deal with what was sent at once.
+const answerBound = 10 * time.Second
+
 // flush sends the page the events and waits until it has had them.
 func (a *actor) flush(ctx context.Context, in *input) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerBound, ErrNoAnswer)
+	defer cancel()
 	err := in.flush(ctx, a.t)
 	a.sent = a.sent || in.sent
 	return err

@@ -69,8 +69,15 @@ const act = (() => {
     }
   }
 
-  // resolve finds what the caller means: {el} or a failure.
+  // resolve finds what the caller means: {el} or a failure. A field that is secret
+  // now stays so, whatever the page makes of it during the action.
   function resolve(target, action) {
+    const found = named(target, action);
+    if (found.el) aria.secret(found.el);
+    return found;
+  }
+
+  function named(target, action) {
     if (target.selector === undefined || target.selector === null) {
       const found = refs.get(target.ref);
       return found.el ? { el: control(found.el, action) } : fail('stale_or_missing', { reason: found.reason });
@@ -303,7 +310,7 @@ const act = (() => {
     if (!answer.ok) return JSON.stringify(answer);
     answer.el = describe(el);
     if (CHECKS.has(arg.action)) answer.checked = ticks.now(el);
-    if (POINTER.has(arg.action) && !answer.done) answer.token = guard.pointer(el, arg.action, question);
+    if (POINTER.has(arg.action) && !answer.done) answer.token = guard.pointer(el, arg.action, question, arg.target);
     return JSON.stringify(answer);
   }
 
@@ -322,7 +329,7 @@ const act = (() => {
       return { ok: true, el: from.el, x: then.x, y: then.y, to: { x: to.x, y: to.y } };
     });
     if (!answer.ok) return JSON.stringify(answer);
-    return JSON.stringify({ ...answer, el: describe(el), token: guard.pointer(el, 'drag', question) });
+    return JSON.stringify({ ...answer, el: describe(el), token: guard.pointer(el, 'drag', question, arg.target) });
   }
 
   Object.assign(api, { check, drag });

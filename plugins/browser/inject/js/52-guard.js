@@ -7,6 +7,8 @@ const guard = (() => {
   const PRESSES = ['pointerdown', 'mousedown', 'touchstart'];
   const POINTER = [...PRESSES, 'pointerup', 'mouseup', 'touchend', 'click', 'auxclick', 'dblclick', 'contextmenu'];
   const TEXT = ['beforeinput'];
+  const KEYS = [...TEXT, 'keydown', 'keypress', 'keyup'];
+  const PRESSED = new Set(['click', 'dblclick', 'check', 'uncheck']);
   const LAST = new Set(['pointerup', 'beforeinput']); // of one input: its other events are in the same task
   const CLICKS = new Set(['click', 'auxclick', 'dblclick', 'contextmenu']);
   const LIFE = 2000; // ms: an action's input comes at once or not at all
@@ -77,6 +79,8 @@ const guard = (() => {
     if (LAST.has(e.type) && ++armed.inputs === armed.awaited?.inputs) armed.awaited.come();
     if (armed.left && e.timeStamp > armed.left && !(clicks && armed.pressing)) return; // somebody else's
     if (clicks) armed.pressing = false;
+    // Where the first key went decides for all: a page may well lead on from there.
+    if (armed.action === 'keys' && armed.hit) return;
     // Each press is judged when it begins; what follows shares its fate.
     if (e.type === 'pointerdown' || e.type === 'beforeinput' || (PRESSES.includes(e.type) && !armed.pressed)) judge(e);
     if (e.type === 'pointerdown') armed.pressed = true;
@@ -88,30 +92,34 @@ const guard = (() => {
     e.stopImmediatePropagation();
   }
 
-  // over is the element under the pointer, as CSS sees it.
+  // over is the element under the pointer, as CSS sees it. By itself :hover means
+  // only links in a document without a doctype.
   function over() {
     let el = null;
     for (let root = document; root; root = dom.shadow(el)) {
-      const chain = dom.many(root, ':hover');
+      const chain = dom.many(root, ':is(:hover)');
       if (!chain.length) break;
       el = chain[chain.length - 1];
     }
     return el;
   }
 
-  // pointer lets events of the pointer reach el only; without one, nothing.
-  function pointer(el, action, question) {
+  // pointer lets events of the pointer reach el only; without one, nothing. target
+  // is how it was named: by a ref it is meant under that ref's role and name.
+  function pointer(el, action, question, target) {
     const ref = el && new WeakRef(el);
+    const meant = () => armed.hit || !target?.ref || target.selector || refs.get(target.ref).el;
     return arm(POINTER, el, action, (hit) => {
-      const target = ref?.deref();
-      return target !== undefined && target !== null && dom.connected(target) && meets(target, hit);
+      const aim = ref?.deref();
+      return aim !== undefined && aim !== null && dom.connected(aim) && meets(aim, hit) && Boolean(meant());
     }, question);
   }
 
-  // text lets text come into host only, where el is edited.
-  function text(el, host, question) {
+  // text lets text come into host only, where el is edited; keys: it is typed, and
+  // the first that comes is judged.
+  function text(el, host, question, keys) {
     const ref = new WeakRef(host);
-    return arm(TEXT, el, 'text', (hit) => {
+    return arm(keys ? KEYS : TEXT, el, keys ? 'keys' : 'text', (hit) => {
       const into = ref.deref();
       return into !== undefined && dom.contains(into, hit);
     }, question);
@@ -129,6 +137,10 @@ const guard = (() => {
       const el = over();
       if (el && accepts(el)) hit = describe(el);
       else blocked = { event: 'hover', covered_by: el && describe(el) };
+    } else if (!hit && !blocked && PRESSED.has(action)) {
+      // A page that listened first can keep events from us, but not where they went.
+      const el = over();
+      if (el && accepts(el)) hit = describe(el);
     }
     return { hit, blocked, ...(expired && { expired }) };
   }

@@ -84,7 +84,7 @@ const edits = (() => {
     if (action === 'type') {
       caretToEnd(el, k);
       typed = { token: (typed?.token ?? 0) + 1, el: new WeakRef(el), text: held(el) + line(el, text) };
-      return { ok: true, how: 'keys', typed: typed.token };
+      return { ok: true, how: 'keys', typed: typed.token, token: guard.text(el, host, question, true) };
     }
     const empty = k === 'rich' ? !dom.text(el) && !dom.one(el, 'img,video,hr,table,li') : !el.value && !el.validity.badInput;
     if (text === '' && empty) return { ok: true, how: 'done', ...shown(el) };
@@ -168,6 +168,8 @@ const edits = (() => {
     const answer = { ok: true, ...shown(el) };
     if (expect !== undefined) answer.matches = Array.isArray(now) ? now.join('\n') === [expect].flat().join('\n') : same(el, now, String(expect));
     if (ended?.blocked) answer.blocked = ended.blocked;
+    const at = dom.focused();
+    if (sent && at && at !== dom.body() && !dom.contains(el, at) && !dom.contains(at, el)) answer.focus = describe(at);
     return JSON.stringify(answer);
   }
 

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vant-run/vant/sdk"
+)
+
+// written is a new tab whose document is html, as it is: without a doctype it is
+// in quirks mode.
+func (c *client) written(html string) *tab {
+	c.t.Helper()
+	p := c.open("/pages/blank")
+	p.js("document.open(); document.write(" + quote(html) + "); document.close(); 1")
+	return p
+}
+
+func TestEventsThatAPageKeepsFromUsAreSentOnce(t *testing.T) {
+	const page = `<!doctype html><button id=t>Buy</button><input id=b type=checkbox><script>
+		var seen = {};
+		for (const type of ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "dblclick", "auxclick", "contextmenu"]) {
+			window.addEventListener(type, (e) => {
+				seen[type] = (seen[type] || 0) + 1;
+				if (%s.includes(type)) e.stopImmediatePropagation();
+			}, true);
+		}</script>`
+	tests := map[string]func(c *client){}
+	for _, stopped := range []string{
+		`["pointerdown"]`, `["mousedown"]`, `["pointerdown","mousedown"]`, `["pointerdown","mousedown","mouseup","click"]`,
+		`["pointerdown","mousedown","pointerup","mouseup","click","dblclick","auxclick","contextmenu"]`,
+	} {
+		tests[stopped] = func(c *client) {
+			for _, act := range []struct {
+				action, at string
+				more       []any
+				presses    int
+			}{
+				{"click", "#t", nil, 1}, {"click", "#t", []any{"timeout_ms", 0}, 1}, {"click", "#t", []any{"button", "right"}, 1},
+				{"click", "#t", []any{"count", 3}, 3}, {"dblclick", "#t", nil, 2}, {"check", "#b", nil, 1},
+			} {
+				p := c.written(fmt.Sprintf(page, stopped))
+				out := p.does(act.action, sel(act.at, act.more...))
+				if hit, _ := out["hit"].(m); "#"+fmt.Sprint(hit["id"]) != act.at {
+					c.t.Errorf("%s %v: %v", act.action, act.more, out)
+				}
+				p.is("seen.pointerdown", act.presses)
+			}
+		}
+	}
+	group(t, "", tests)
+}
+
+func TestWhatThePageMakesOfAnElementDuringTheAction(t *testing.T) {
+	tests := map[string]func(c *client){
+		"a pointer that hovers is told of in quirks mode too": func(c *client) {
+			p := c.written(`<button id=t>b</button> <i id=i>i</i> <a id=a href="#">a</a>`)
+			p.is("document.compatMode", "BackCompat")
+			for _, at := range []string{"#t", "#i", "#a"} {
+				p.does("hover", sel(at))
+			}
+		},
+		"a field that a key leads on from is filled, and what has the focus is told": func(c *client) {
+			p := c.page(`<input id=a maxlength=1 oninput="b.focus()"><input id=b maxlength=1 oninput="z.focus()"><input id=z maxlength=1>`)
+			out := p.does("type", sel("#a", "value", "123"))
+			if focus, _ := out["focus"].(m); out["value"] != "1" || focus["id"] != "z" {
+				c.t.Errorf("%v", out)
+			}
+			p.is("a.value + b.value + z.value", "123")
+			p = c.page(`<textarea id=a></textarea><input id=z>`)
+			out = p.does("type", sel("#a", "value", "k\tz"))
+			if focus, _ := out["focus"].(m); out["value"] != "k" || focus["id"] != "z" {
+				c.t.Errorf("%v", out)
+			}
+			p.is("z.value", "z")
+		},
+	}
+	for what, change := range map[string]string{
+		"its name": `t.textContent = "Delete B"`, "its role": `t.setAttribute("role", "link")`, "its label": `t.setAttribute("aria-label", "Delete B")`,
+	} {
+		for _, event := range []string{"mousemove", "mouseover", "pointerenter"} {
+			tests[what+" changes in "+event] = func(c *client) {
+				p := c.page(`<button id=t>Delete A</button>`)
+				ref := p.ref("button", "Delete A")
+				p.js(fmt.Sprintf(`window.clicks = 0; t.addEventListener(%q, () => { %s }); t.addEventListener("click", () => clicks++); 1`, event, change))
+				p.fails("stale_or_missing", "changed", "click", m{"ref": ref})
+				p.is("clicks", 0)
+			}
+		}
+	}
+	for _, event := range []string{"focus", "beforeinput", "input", "keydown"} {
+		for _, action := range []string{"fill", "type"} {
+			if event == "keydown" && action == "fill" {
+				continue // it presses no key
+			}
+			tests["a password is shown in "+event+" of "+action] = func(c *client) {
+				p := c.page(`<input id=a type=password aria-label=Secret>`)
+				p.js(fmt.Sprintf(`a.addEventListener(%q, () => { a.type = "text" }); 1`, event))
+				out := p.does(action, sel("#a", "value", "hunter2"))
+				if out["value"] != nil || out["secret"] != true {
+					c.t.Errorf("it is told: %v", out)
+				}
+				p.is("a.value", "hunter2")
+				p.is("a.type", "text")
+				for method, params := range map[string]m{"page.snapshot": {}, "page.inspect": {"kind": "forms"}} {
+					var all any
+					c.call(method, p.with(params), &all)
+					if strings.Contains(fmt.Sprint(all), "hunter2") {
+						c.t.Errorf("%s tells it: %v", method, all)
+					}
+				}
+			}
+		}
+	}
+	for what, steal := range map[string]string{
+		"in keydown":    `a.addEventListener("keydown", () => z.focus())`,
+		"when it comes": `a.addEventListener("focus", () => queueMicrotask(() => z.focus()))`,
+	} {
+		tests["the focus is taken "+what] = func(c *client) {
+			p := c.page(`<input id=a><input id=z>`)
+			p.js(steal + "; 1")
+			out := p.do("type", sel("#a", "value", strings.Repeat("secret", 20), "timeout_ms", 200))
+			if out["ok"] != false || out["reason"] != "focus_moved" {
+				c.t.Errorf("%v", out)
+			}
+			p.is("a.value + z.value", "")
+		}
+	}
+	group(t, "", tests)
+}
+
+func TestAClickThatNeverReturnsHoldsNoOtherCallUpForLong(t *testing.T) {
+	group(t, "", map[string]func(c *client){"": func(c *client) {
+		p := c.page(`<button id=t onclick="for (;;);">x</button>`)
+		begun := time.Now()
+		clicked := make(chan error, 1)
+		go func() { clicked <- c.try("page.interact", p.with(m{"selector": "#t", "action": "click"}), nil) }()
+		for p.health().Responsive {
+			if time.Since(begun) > patience {
+				c.t.Fatal("the page is not busy")
+			}
+		}
+		c.refused("timeout", "browser.navigate", p.with(m{"uri": "about:blank", "timeout_ms": 0}))
+		if took := time.Since(begun); took > 9*time.Second {
+			c.t.Errorf("a navigation waited %v for its turn", took)
+		}
+		var e *sdk.Error
+		if err := <-clicked; !errors.As(err, &e) || e.Code != "timeout" {
+			c.t.Errorf("the click ended with %v", err)
+		}
+		if took := time.Since(begun); took > 20*time.Second {
+			c.t.Errorf("the click took %v", took)
+		}
+	}})
+}
