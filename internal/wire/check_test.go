@@ -277,7 +277,7 @@ func TestAHugeExponentCostsNoTime(t *testing.T) {
 			t.Errorf("%s: %v %v", v, rep, err)
 		}
 	}
-	if d := time.Since(start); d > time.Second {
+	if d := time.Since(start); d > 10*time.Second {
 		t.Errorf("took %v", d)
 	}
 }

@@ -32,7 +32,7 @@ func limited(role string, env ...string) supervise.Spec {
 
 // exceed has a plugin take 300 MiB. The answer may come before its end.
 func exceed(p supervise.Process, method string) *pluginv1.InvokeResponse {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	res, _ := p.Invoke(ctx, &pluginv1.InvokeRequest{Method: method, Params: []byte("300")})
 	return res
@@ -49,7 +49,7 @@ func TestAPluginBeyondItsMemoryIsEndedWithTheReason(t *testing.T) {
 				t.Errorf("resources %+v", r)
 			}
 			res := exceed(p, tc.method)
-			e := exits(t, p, 10*time.Second)
+			e := exits(t, p, time.Minute)
 			if want := regexp.MustCompile(`^its memory of [234]\d\d MiB exceeded memory_max 200 MiB$`); !want.MatchString(e.Reason) || e.Signal != "killed" {
 				t.Errorf("exit %+v", e)
 			}
@@ -80,7 +80,7 @@ func TestWhatForgotItsEnvironmentEndsWithAPluginThatExceeds(t *testing.T) {
 	p := b.startedAs(limited("good"))
 	left := descendant(t, p, "hold", "")
 	exceed(p, "eat")
-	if e := exits(t, p, 10*time.Second); e.Reason == "" {
+	if e := exits(t, p, time.Minute); e.Reason == "" {
 		t.Errorf("exit %+v", e)
 	}
 	p.Stop(0)

@@ -76,7 +76,7 @@ func TestCancellationReachesThePlugin(t *testing.T) {
 func TestMessagesBeyondTheLimitFailTheirCallAlone(t *testing.T) {
 	b := newBench(t)
 	p := b.started("good")
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if r := call(t, p, "zeros", strconv.Itoa(envelope.MaxResultBytes)); len(r.Result) != envelope.MaxResultBytes {
 		t.Errorf("%d bytes came", len(r.Result))
@@ -108,7 +108,7 @@ func TestBrokeredConnectionsCostTheHostNothing(t *testing.T) {
 func TestAnInvokeAllocatesNoMoreThanGRPCDoes(t *testing.T) {
 	b := newBench(t)
 	p := b.started("good").(*process)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	req := &pluginv1.InvokeRequest{Method: "echo", Params: []byte(`{}`)}
 	count := func(f func(context.Context, *pluginv1.InvokeRequest) error) float64 {

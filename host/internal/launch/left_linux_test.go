@@ -39,7 +39,7 @@ func crash(t *testing.T, p supervise.Process) {
 	if err := syscall.Kill(p.Pid(), syscall.SIGKILL); err != nil {
 		t.Error(err)
 	}
-	exits(t, p, time.Second)
+	exits(t, p, soon)
 	p.Stop(0)
 }
 
@@ -65,12 +65,10 @@ func TestDescendantsThatLeftTheGroupEndWithThePlugin(t *testing.T) {
 			}
 			began := time.Now()
 			tc.end(t, p)
-			if d := time.Since(began); d > 2*time.Second {
+			if d := time.Since(began); d > soon {
 				t.Errorf("it took %v", d)
 			}
-			if proc.Alive(left) {
-				t.Error("it is there when the plugin is released")
-			}
+			settles(t, "it is there when the plugin is released", func() bool { return !proc.Alive(left) })
 			b.noFiles()
 		})
 	}
@@ -85,10 +83,10 @@ func TestDescendantsOfAFailedStartEnd(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v in %v", err, se)
 	}
-	if id, err := proc.Identify(pid); err == nil && proc.Alive(id) {
-		_ = proc.Signal(id, syscall.SIGKILL)
-		t.Errorf("process %d is left", pid)
-	}
+	settles(t, "it is left", func() bool {
+		id, err := proc.Identify(pid)
+		return err != nil || !proc.Alive(id)
+	})
 }
 
 func TestDescendantsOfOtherPluginsAndHostsLive(t *testing.T) {
@@ -97,9 +95,7 @@ func TestDescendantsOfOtherPluginsAndHostsLive(t *testing.T) {
 	mine := descendant(t, p, "apart", "1")
 	others := []proc.Identity{descendant(t, twin, "apart", "1"), descendant(t, foreign, "apart", "1")}
 	p.Stop(time.Second)
-	if proc.Alive(mine) {
-		t.Error("the plugin's own descendant lives")
-	}
+	settles(t, "the plugin's own descendant lives", func() bool { return !proc.Alive(mine) })
 	for _, id := range others {
 		if !proc.Alive(id) {
 			t.Errorf("process %d of somebody else was ended", id.Pid)
@@ -173,19 +169,13 @@ func TestAControlGroupEndsEveryDescendant(t *testing.T) {
 			// It left the process group, and its environment says nothing.
 			left := descendant(t, p, "hold", "")
 			end(t, p)
-			if proc.Alive(left) {
-				t.Error("it lives")
-			}
-			if groups() != 0 {
-				t.Error("its group is left")
-			}
+			settles(t, "it lives", func() bool { return !proc.Alive(left) })
+			settles(t, "its group is left", func() bool { return groups() == 0 })
 		})
 	}
 	t.Run("failed start", func(t *testing.T) {
 		b.failed(spec("leave"))
-		if groups() != 0 {
-			t.Error("its group is left")
-		}
+		settles(t, "its group is left", func() bool { return groups() == 0 })
 	})
 	t.Run("next host", func(t *testing.T) {
 		g, err := tree.New("old.demo.1", cgroup.Limits{})

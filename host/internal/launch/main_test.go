@@ -187,7 +187,7 @@ func (b *bench) failed(s supervise.Spec) *supervise.StartError {
 
 func call(t testing.TB, p supervise.Process, method, params string) *pluginv1.InvokeResponse {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	r, err := p.Invoke(ctx, &pluginv1.InvokeRequest{Method: method, Params: []byte(params)})
 	if err != nil {
@@ -195,6 +195,10 @@ func call(t testing.TB, p supervise.Process, method, params string) *pluginv1.In
 	}
 	return r
 }
+
+// soon bounds what takes moments when nobody else uses the machine, and for ever, or
+// until a much later bound, when it goes wrong.
+const soon = 10 * time.Second
 
 func exits(t testing.TB, p supervise.Process, within time.Duration) supervise.Exit {
 	t.Helper()
@@ -223,7 +227,7 @@ func openFiles(t testing.TB) int {
 // settles waits until f is true, for state that has no event.
 func settles(t testing.TB, what string, f func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(soon)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for !f() {
