@@ -245,6 +245,44 @@ func TestTheGuardEndsWithItsAction(t *testing.T) {
 	p.want("an unknown token", p.call("outcome", arg{"token": 99})["error"], "unknown_token")
 }
 
+func TestWhatComesOfInputIsToldWhenThePageHasDealtWithIt(t *testing.T) {
+	t.Parallel()
+	p := openTab(t, `<button id="b" onclick="b.textContent += '+'; setTimeout(() => late = true)">B</button><input id="i">`)
+	begin := func(name string, checked arg, more string) {
+		p.world.Eval(fmt.Sprintf(`(globalThis.told = [], __vant.%s({token: %v, %s}).then((text) => told.push(text)), 1)`, name, checked["token"], more))
+	}
+	told := func() string { return fmt.Sprint(p.world.Eval(`told.join()`)) }
+	until := func(what, part string) {
+		for end := browsertest.Within(t); !strings.Contains(told(), part); {
+			if end.Err() != nil {
+				t.Fatalf("%s: %q", what, told())
+			}
+		}
+	}
+	a := p.good("#b", "dblclick")
+	x, y := a["x"].(float64), a["y"].(float64)
+	begin("outcome", a, "inputs: 2")
+	p.Click(x, y)
+	p.want("after one of two", told(), "")
+	p.Click(x, y)
+	until("after both", `"id":"b"`)
+	p.want("the page", p.Main(`b.textContent`), `"B++"`)
+
+	a = p.good("#b", "click")
+	p.press(a)
+	begin("outcome", a, "inputs: 1")
+	until("asked for afterwards", `"ok":true`)
+
+	a = p.call("edit", find("#i", "action", "fill", "value", "text"))
+	begin("value", a, "inputs: 1, target: {selector: '#i'}, expect: 'text'")
+	p.insert("text")
+	until("what a field holds", `"matches":true`)
+
+	a = p.good("#b", "click")
+	p.world.Eval(fmt.Sprintf(`(globalThis.told = [], __vant.ask(77, 0, 'outcome', {token: %v, inputs: 1}).then((text) => told.push(text)), __vant.stop(77), 1)`, a["token"]))
+	until("when nobody waits", inject.Stopped)
+}
+
 func TestEachPressOfADoubleClickIsJudged(t *testing.T) {
 	t.Parallel()
 	p := openTab(t, `<button id="b" onclick="cover.hidden = false">B</button><div id="cover" hidden style="position:fixed;inset:0"></div>`)

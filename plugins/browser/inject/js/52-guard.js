@@ -5,7 +5,8 @@ const guard = (() => {
   const { fail, describe, until, hitAt, meets, cover, scrolled, reveal } = act;
 
   const PRESSES = ['pointerdown', 'mousedown', 'touchstart'];
-  const POINTER = [...PRESSES, 'pointerup', 'mouseup', 'touchend', 'click', 'auxclick', 'dblclick', 'contextmenu'];
+  const MOUSE = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'auxclick', 'dblclick', 'contextmenu'];
+  const TOUCH = ['touchstart', 'touchend']; // to listen to them costs a page two frames
   const TEXT = ['beforeinput'];
   const KEYS = [...TEXT, 'keydown', 'keypress', 'keyup'];
   const PRESSED = new Set(['click', 'dblclick', 'check', 'uncheck']);
@@ -109,7 +110,7 @@ const guard = (() => {
   function pointer(el, action, question, target) {
     const ref = el && new WeakRef(el);
     const meant = () => armed.hit || !target?.ref || target.selector || refs.get(target.ref).el;
-    return arm(POINTER, el, action, (hit) => {
+    return arm(navigator.maxTouchPoints ? [...MOUSE, ...TOUCH] : MOUSE, el, action, (hit) => {
       const aim = ref?.deref();
       return aim !== undefined && aim !== null && dom.connected(aim) && meets(aim, hit) && Boolean(meant());
     }, question);
