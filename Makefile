@@ -10,7 +10,8 @@ AGENT_BROWSER_VERSION := 0.41.2
 FUZZTIME ?= 20s
 SOAK ?= 10m
 SEED ?= 0
-GOFLAGS_BUILD := -trimpath -ldflags "-s -w -X github.com/vant-run/vant/internal/release.version=$(VERSION) -X github.com/vant-run/vant/internal/release.commit=$(COMMIT)"
+# grpcnotrace leaves out web pages of gRPC, and with them a sixth of each program.
+GOFLAGS_BUILD := -trimpath -tags grpcnotrace -ldflags "-s -w -X github.com/vant-run/vant/internal/release.version=$(VERSION) -X github.com/vant-run/vant/internal/release.commit=$(COMMIT)"
 
 .PHONY: all help build lint check test test-deps fuzz generate generate-check bench-host bench-browser bench-peers soak demo install uninstall clean
 

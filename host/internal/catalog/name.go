@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -9,7 +8,10 @@ import (
 // Prefix begins the file name of every plugin.
 const Prefix = "vant-plugin-"
 
-var namePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+const (
+	letters = "abcdefghijklmnopqrstuvwxyz"
+	maxName = 32
+)
 
 // configKeys are the host's own keys of the configuration's section plugins: a
 // plugin of such a name would have no section there.
@@ -18,7 +20,8 @@ var configKeys = []string{"dirs", "order", "verify", "lock", "defaults"}
 // ValidName says whether name may be a plugin's: [a-z][a-z0-9-]{0,31}, and no
 // key of the configuration.
 func ValidName(name string) bool {
-	return namePattern.MatchString(name) && !slices.Contains(configKeys, name)
+	return len(name) <= maxName && strings.Trim(name, letters+"0123456789-") == "" && strings.IndexAny(name, letters) == 0 &&
+		!slices.Contains(configKeys, name)
 }
 
 // ofInterest says whether a directory entry claims to be a plugin. Copies in

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ type decoder struct {
 var (
 	durationType = reflect.TypeFor[time.Duration]()
 	bytesType    = reflect.TypeFor[Bytes]()
-	variable     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	variable     = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // value decodes n into v, a field with the given tags. key names it.
@@ -194,7 +193,7 @@ func (d *decoder) variables(n *node, s *Secrets, key string) {
 	*s = make(Secrets, len(n.members))
 	for _, m := range n.members {
 		switch {
-		case !variable.MatchString(m.key):
+		case !variable().MatchString(m.key):
 			d.add(m.at, "%q is no name of a variable", clip(m.key))
 		case catalog.HostSet(m.key):
 			d.hostSet(m.at, m.key, key)
@@ -236,7 +235,7 @@ func (d *decoder) text(n *node, tag reflect.StructTag, key string) (string, bool
 		}
 	case "variable":
 		// An "A=value" written here by mistake may hold a secret.
-		if !variable.MatchString(n.text) {
+		if !variable().MatchString(n.text) {
 			d.add(n.at, "%s takes names of variables, such as ANTHROPIC_API_KEY", key)
 			return "", false
 		}

@@ -4,18 +4,24 @@ import (
 	"math/big"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Plain scalars by the core schema of YAML 1.2. What YAML 1.1 reads otherwise
 // (yes, on, dates) is text; numbers that the two read differently are refused.
+// pattern compiles an expression when it is first needed: most starts need none.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
 var (
-	decimalInt  = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
-	leadingZero = regexp.MustCompile(`^[-+]?0[0-9_]+$`)
-	underscores = regexp.MustCompile(`^[-+]?(0[xob])?[0-9a-fA-F]+(_[0-9a-fA-F_]*)+$`)
-	prefixedInt = regexp.MustCompile(`^0(x[0-9a-fA-F]+|o[0-7]+)$`)
-	binaryInt   = regexp.MustCompile(`^[-+]?0b[01]+$`)
-	decimal     = regexp.MustCompile(`^([-+]?)([0-9]*)(?:\.([0-9]*))?([eE][-+]?[0-9]+)?$`)
-	notFinite   = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+	decimalInt  = pattern(`^[-+]?(0|[1-9][0-9]*)$`)
+	leadingZero = pattern(`^[-+]?0[0-9_]+$`)
+	underscores = pattern(`^[-+]?(0[xob])?[0-9a-fA-F]+(_[0-9a-fA-F_]*)+$`)
+	prefixedInt = pattern(`^0(x[0-9a-fA-F]+|o[0-7]+)$`)
+	binaryInt   = pattern(`^[-+]?0b[01]+$`)
+	decimal     = pattern(`^([-+]?)([0-9]*)(?:\.([0-9]*))?([eE][-+]?[0-9]+)?$`)
+	notFinite   = pattern(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
 )
 
 // maxNumber bounds a number's digits: no JSON reader wants more.
@@ -38,21 +44,21 @@ func plain(s string) (k kind, text, fault string) {
 	switch {
 	case len(s) > maxNumber:
 		return kindText, s, ""
-	case decimalInt.MatchString(s):
+	case decimalInt().MatchString(s):
 		return kindNumber, strings.TrimPrefix(s, "+"), ""
-	case leadingZero.MatchString(s):
+	case leadingZero().MatchString(s):
 		return 0, "", "a number with a leading zero may be octal or not; quote it if it is a text, write 0o… for octal"
-	case prefixedInt.MatchString(s):
+	case prefixedInt().MatchString(s):
 		n, _ := new(big.Int).SetString(s, 0) // the pattern leaves no failure
 		return kindNumber, n.String(), ""
-	case binaryInt.MatchString(s):
+	case binaryInt().MatchString(s):
 		return 0, "", "binary numbers are not read everywhere; write it in decimal, or quote it if it is a text"
-	case underscores.MatchString(s) && strings.ContainsFunc(s[:1], isDigit):
+	case underscores().MatchString(s) && strings.ContainsFunc(s[:1], isDigit):
 		return 0, "", "a number with _ is not read everywhere; leave the _ out, or quote it if it is a text"
-	case notFinite.MatchString(s):
+	case notFinite().MatchString(s):
 		return 0, "", "infinity and not-a-number cannot be given to plugins"
 	}
-	if m := decimal.FindStringSubmatch(s); m != nil && m[2]+m[3] != "" {
+	if m := decimal().FindStringSubmatch(s); m != nil && m[2]+m[3] != "" {
 		return kindNumber, jsonDecimal(m[1], m[2], m[3], m[4]), ""
 	}
 	return kindText, s, ""

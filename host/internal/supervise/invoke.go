@@ -160,7 +160,7 @@ func (g *generation) failure(ctx context.Context, err error) error {
 	case code == codes.DeadlineExceeded && isDue(ctx):
 		// The plugin's clock may be the first to say so.
 		return context.DeadlineExceeded
-	case code == codes.ResourceExhausted && tooLarge.MatchString(st.Message()):
+	case code == codes.ResourceExhausted && tooLarge().MatchString(st.Message()):
 		return ErrResultTooLarge
 	case g.lost(ctx, code):
 		return g.lostError()
@@ -178,7 +178,7 @@ func (g *generation) failure(ctx context.Context, err error) error {
 
 // tooLarge is how gRPC, in Go and in other languages, words that a message is
 // larger than may be sent or received. Plugins may use its code for their own.
-var tooLarge = regexp.MustCompile(`(?i)message.* larger than max`)
+var tooLarge = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)message.* larger than max`) })
 
 // isDue says whether ctx's time is up, or as good as.
 func isDue(ctx context.Context) bool {
