@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -142,6 +143,12 @@ func TestAClickThatNeverReturnsHoldsNoOtherCallUpForLong(t *testing.T) {
 			if time.Since(begun) > patience {
 				c.t.Fatal("the page is not busy")
 			}
+		}
+		reading, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		defer cancel()
+		var kept *sdk.Error
+		if err := c.Call(reading, "page.snapshot", p.with(nil), nil); !errors.As(err, &kept) || kept.Code != "timeout" {
+			c.t.Errorf("a call of 3 s did not say what kept it: %v", err)
 		}
 		c.refused("timeout", "browser.navigate", p.with(m{"uri": "about:blank", "timeout_ms": 0}))
 		if took := time.Since(begun); took > 9*time.Second {
