@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,10 +56,10 @@ func TestAPluginBeyondItsMemoryIsEndedWithTheReason(t *testing.T) {
 			}
 			p.Stop(0)
 			if tc.method == "apart" {
-				left, err := proc.FindMarked("LAUNCH_TEST_EAT=300")
-				if err != nil || len(left) > 0 {
-					t.Errorf("left after %v: %v, %v", res, left, err)
-				}
+				settles(t, fmt.Sprintf("one is left after %v", res), func() bool {
+					left, err := proc.FindMarked("LAUNCH_TEST_EAT=300")
+					return err == nil && len(left) == 0
+				})
 			}
 			if b.samples() {
 				t.Error("it is sampled though it has ended")
@@ -84,9 +85,7 @@ func TestWhatForgotItsEnvironmentEndsWithAPluginThatExceeds(t *testing.T) {
 		t.Errorf("exit %+v", e)
 	}
 	p.Stop(0)
-	if proc.Alive(left) {
-		t.Error("it lives")
-	}
+	settles(t, "it lives", func() bool { return !proc.Alive(left) })
 }
 
 func TestAPluginWithinItsMemoryLives(t *testing.T) {

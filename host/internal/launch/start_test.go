@@ -164,10 +164,10 @@ func TestAHangingStartEndsWithItsContext(t *testing.T) {
 			}
 			b.noFiles()
 			if runtime.GOOS == "linux" {
-				left, err := proc.FindMarked("LAUNCH_TEST_MARK=hang-" + role)
-				if err != nil || len(left) > 0 {
-					t.Errorf("processes left: %v, %v", left, err)
-				}
+				settles(t, "processes are left", func() bool {
+					left, err := proc.FindMarked("LAUNCH_TEST_MARK=hang-" + role)
+					return err == nil && len(left) == 0
+				})
 			}
 			settles(t, "descriptors are left", func() bool { return openFiles(t) <= files })
 		})
