@@ -35,7 +35,7 @@ type discovery struct {
 	watcher *catalog.Watcher
 	looks   int
 	// kept are the candidates that were applied last, by name.
-	kept map[string]catalog.Candidate
+	kept  map[string]catalog.Candidate
 	notes notes
 	// last is the last result, for whoever wants to know which file has a name.
 	last atomic.Pointer[catalog.Result]
