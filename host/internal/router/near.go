@@ -17,7 +17,7 @@ const maxNear = 3
 func (r *Router) missing(t *table, name string) *envelope.Error {
 	down, its := r.down(name)
 	names := t.names
-	if len(its) > 0 {
+	if len(its) > 0 && !slices.Contains(its, name) {
 		names = slices.Concat(names, its)
 		slices.Sort(names)
 		names = slices.Compact(names)
