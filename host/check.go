@@ -96,13 +96,13 @@ func (h *Host) tryConfig(ctx context.Context) (faults []string, unasked string, 
 			Name: c.Name, File: c.File, Exec: c.Exec, SHA256: c.SHA256, Env: env, Config: cfg.Plugins.For(c.Name).Config,
 		})
 		var wrong method.ConfigFaults
-		start := (*supervise.StartError)(nil)
+		var start *supervise.StartError
 		switch {
 		case errors.As(err, &wrong):
 			faults = append(faults, wrong...)
 		case errors.As(err, &start) && start.Step == "configure":
 			faults = append(faults, start.Err.Error())
-		case err != nil && !(start != nil && start.Step == "claim"):
+		case err != nil:
 			warn(c.Name, err.Error())
 		}
 	}
