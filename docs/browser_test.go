@@ -282,7 +282,7 @@ func TestDemoIsAsDescribed(t *testing.T) {
 	for said, done := range map[string]string{
 		"installs Chromium": "tools/install-chromium.sh\n", "builds": "make --no-print-directory build\n", "starts a private host": "run 'vant up'\n",
 		"fills an order form": "vant agent fill", "follows a pop-up": "Receipt in a pop-up", "takes a picture": "page.screenshot",
-		"reads what went wrong": "vant agent diagnostics", "calls an API": "vant agent fetch", "stops": "run 'vant down'\n",
+		"reads what went wrong": "vant agent page.diagnostics", "calls an API": "vant agent fetch", "stops": "run 'vant down'\n",
 	} {
 		if !strings.Contains(readme, said) || !strings.Contains(string(script), done) {
 			t.Errorf("README.md says %q: %t; the demo does %q: %t", said, strings.Contains(readme, said), done, strings.Contains(string(script), done))

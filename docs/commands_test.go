@@ -54,9 +54,9 @@ func shellLines(b block) []line {
 	var out []line
 	for _, l := range b.lines {
 		switch b.info {
-		case "sh", "sh run", "sh walk":
+		case "sh", "sh run", "sh walk", "sh site":
 			out = append(out, l)
-		case "console", "console walk", "console hold":
+		case "console", "console walk", "console hold", "console tour", "console site":
 			if text, typed := strings.CutPrefix(l.text, "$ "); typed {
 				out = append(out, line{l.number, text})
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/vant-run/vant/host/internal/catalog"
 	"github.com/vant-run/vant/host/internal/config"
 	"github.com/vant-run/vant/host/internal/launch"
+	"github.com/vant-run/vant/host/internal/method"
 	"github.com/vant-run/vant/host/internal/observe"
 	"github.com/vant-run/vant/host/internal/socket"
 	"github.com/vant-run/vant/host/internal/supervise"
@@ -32,12 +33,12 @@ var ErrCheck = errors.New("faults were found")
 // Sections of plugins that are there are checked against what these describe:
 // they are started for that, in folders of their own, and not configured.
 func CheckConfig(ctx context.Context, o Options, out io.Writer) error {
-	cfg, text, err := checkConfig(o)
+	cfg, warnings, err := checkConfig(o)
 	if err != nil {
 		return err
 	}
 	if len(cfg.Plugins.Sections) == 0 {
-		_, err := io.WriteString(out, text)
+		_, err := io.WriteString(out, validity(cfg, "valid")+warnings)
 		return err
 	}
 	work, err := checkFolder()
@@ -49,7 +50,7 @@ func CheckConfig(ctx context.Context, o Options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	faults, err := h.tryConfig(ctx)
+	faults, unasked, err := h.tryConfig(ctx)
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBound)
 	defer cancel()
 	h.supervisor.Stop(stopping)
@@ -57,7 +58,7 @@ func CheckConfig(ctx context.Context, o Options, out io.Writer) error {
 		return err
 	}
 	if len(faults) == 0 {
-		_, err := io.WriteString(out, text)
+		_, err := io.WriteString(out, validity(cfg, "valid")+warnings+unasked)
 		return err
 	}
 	for _, fault := range faults {
@@ -69,12 +70,22 @@ func CheckConfig(ctx context.Context, o Options, out io.Writer) error {
 }
 
 // tryConfig asks the plugins that the configuration has sections for what they
-// allow, and says what is wrong with the sections.
-func (h *Host) tryConfig(ctx context.Context) (faults []string, err error) {
+// allow, and says what is wrong with the sections, and in a line each which
+// plugins could not be asked.
+func (h *Host) tryConfig(ctx context.Context) (faults []string, unasked string, err error) {
 	cfg := h.config.Load()
 	found, err := catalog.Scan(ctx, h.catalogOptions(cfg))
 	if err != nil {
-		return nil, err
+		return nil, "", err
+	}
+	warn := func(name, reason string) {
+		unasked += fmt.Sprintf("%s: warning: plugin %s could not be asked what it allows: %s\n", cfg.Place("plugins", name), name, reason)
+	}
+	for _, r := range found.Refused {
+		accepted := slices.ContainsFunc(found.Accepted, func(c catalog.Candidate) bool { return c.Name == r.Name })
+		if _, has := cfg.Plugins.Sections[r.Name]; has && !accepted {
+			warn(r.Name, r.Reason)
+		}
 	}
 	env, _ := catalog.Env(h.opts.Environ, nil, nil)
 	for _, c := range found.Accepted {
@@ -84,34 +95,44 @@ func (h *Host) tryConfig(ctx context.Context) (faults []string, err error) {
 		_, err := h.supervisor.Probe(ctx, h.launcher, supervise.Spec{
 			Name: c.Name, File: c.File, Exec: c.Exec, SHA256: c.SHA256, Env: env, Config: cfg.Plugins.For(c.Name).Config,
 		})
-		// Other failures are the plugin's, and Check tells of them.
-		if start := (*supervise.StartError)(nil); errors.As(err, &start) && start.Step == "configure" {
+		var wrong method.ConfigFaults
+		var start *supervise.StartError
+		switch {
+		case errors.As(err, &wrong):
+			faults = append(faults, wrong...)
+		case errors.As(err, &start) && start.Step == "configure":
 			faults = append(faults, start.Err.Error())
+		case err != nil:
+			warn(c.Name, err.Error())
 		}
 	}
-	return faults, nil
+	return faults, unasked, nil
 }
 
-// checkConfig reads the configuration and says what there is to say of one that
-// is valid.
-func checkConfig(o Options) (cfg *config.Config, text string, err error) {
+// validity is the first line about a configuration that was read.
+func validity(cfg *config.Config, what string) string {
+	if cfg.File == "" {
+		return "no configuration file: the defaults hold\n"
+	}
+	return cfg.File + ": " + what + "\n"
+}
+
+// checkConfig reads the configuration and gives warnings of what is legal but
+// may be a slip of the pen, a line each.
+func checkConfig(o Options) (cfg *config.Config, warnings string, err error) {
 	if cfg, err = config.Load(o.Config, o.Getenv); err != nil {
 		return nil, "", err
-	}
-	text = "no configuration file: the defaults hold\n"
-	if cfg.File != "" {
-		text = cfg.File + ": valid\n"
 	}
 	known := catalog.Names(catalog.Dirs(o.Getenv, cfg.Plugins.Dirs, o.Executable))
 	warn := func(key, name string) {
 		if slices.Contains(known, name) {
 			return
 		}
-		text += fmt.Sprintf("%s: warning: no plugin %q is installed", cfg.Place("plugins", key), name)
+		warnings += fmt.Sprintf("%s: warning: no plugin %q is installed", cfg.Place("plugins", key), name)
 		if near := wire.Nearest(name, known); near != "" {
-			text += fmt.Sprintf("; nearest: %q", near)
+			warnings += fmt.Sprintf("; nearest: %q", near)
 		}
-		text += "\n"
+		warnings += "\n"
 	}
 	for _, name := range cfg.Plugins.Order {
 		warn("order", name)
@@ -119,7 +140,17 @@ func checkConfig(o Options) (cfg *config.Config, text string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Plugins.Sections)) {
 		warn(name, name)
 	}
-	return cfg, text, nil
+	return cfg, warnings, nil
+}
+
+// Section gives a plugin's section of the configuration as it would be told
+// it: a JSON object.
+func Section(o Options, plugin string) ([]byte, error) {
+	cfg, err := config.Load(o.Config, o.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return cfg.Plugins.For(plugin).Config, nil
 }
 
 // Check tests configuration, socket path and plugins as the host would take
@@ -128,9 +159,10 @@ func checkConfig(o Options) (cfg *config.Config, text string, err error) {
 // ended. No method is called. What is wrong is printed; the error is ErrCheck
 // then.
 func Check(ctx context.Context, o Options, out io.Writer) error {
-	cfg, text, err := checkConfig(o)
+	cfg, warnings, err := checkConfig(o)
 	if err == nil {
-		_, err = io.WriteString(out, text)
+		// What plugins say of their sections follows.
+		_, err = io.WriteString(out, validity(cfg, "can be read")+warnings)
 	}
 	if err != nil {
 		return err
@@ -246,7 +278,11 @@ func report(list []supervise.Status, out io.Writer) error {
 		if st.State != supervise.Ready {
 			verdict, bad = string(st.State), bad || st.State != supervise.Stopped
 		}
-		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%d methods\t%s\t%s\n", st.Name, verdict, st.Version, st.Methods, st.File, st.Reason); err != nil {
+		methods := fmt.Sprintf("%d methods", st.Methods)
+		if st.Methods == 1 {
+			methods = "1 method"
+		}
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", st.Name, verdict, st.Version, methods, st.File, st.Reason); err != nil {
 			return err
 		}
 	}

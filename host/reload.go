@@ -12,6 +12,7 @@ import (
 	"github.com/vant-run/vant/host/internal/observe"
 	"github.com/vant-run/vant/host/internal/router"
 	"github.com/vant-run/vant/host/internal/socket"
+	"github.com/vant-run/vant/host/internal/supervise"
 )
 
 // Reload reads the configuration again and waits until it is in force. What can
@@ -34,7 +35,13 @@ func (h *Host) Reload(ctx context.Context) (router.Reloaded, error) {
 		return router.Reloaded{}, err
 	}
 	out := read
-	out.Failed = h.failures(ctx, slices.Concat(seen.changes.Started, seen.changes.Replaced))
+	// One with a section may have failed by it before.
+	concerned := slices.Concat(seen.changes.Started, seen.changes.Replaced, slices.Collect(maps.Keys(h.config.Load().Plugins.Sections)))
+	slices.Sort(concerned)
+	out.Failed = h.failures(ctx, slices.Compact(concerned))
+	out.Applied = slices.DeleteFunc(out.Applied, func(key string) bool {
+		return slices.ContainsFunc(out.Failed, func(f router.RefusedFile) bool { return key == sectionKey(f.Name) })
+	})
 	h.log.Info("configuration read", "applied", out.Applied, "needs_restart", out.NeedsRestart, "failed", len(out.Failed))
 	return out, ctx.Err()
 }
@@ -45,8 +52,9 @@ func (h *Host) failures(ctx context.Context, names []string) (failed []router.Re
 	ctx, cancel := context.WithTimeout(ctx, outcomeBound)
 	defer cancel()
 	for _, name := range names {
-		if err := h.supervisor.Await(ctx, name); err == nil || ctx.Err() != nil {
-			continue
+		err := h.supervisor.Await(ctx, name)
+		if none := (*supervise.NotFoundError)(nil); err == nil || ctx.Err() != nil || errors.As(err, &none) {
+			continue // what is not to run does not fail
 		}
 		if info, known := h.supervisor.Info(name); known && info.Reason != "" {
 			failed = append(failed, router.RefusedFile{Name: name, File: info.File, Reason: info.Reason})
@@ -109,7 +117,7 @@ func changes(old, next *config.Config) (applied, needsRestart []string) {
 	for _, name := range sectionNames(old, next) {
 		a, b := old.Plugins.For(name), next.Plugins.For(name)
 		if !bytes.Equal(a.Config, b.Config) || !reflect.DeepEqual(a.Host, b.Host) {
-			applied = append(applied, "plugins."+name)
+			applied = append(applied, sectionKey(name))
 		}
 	}
 	note(&needsRestart, "log.dir", old.Log.Dir, next.Log.Dir)
@@ -119,6 +127,9 @@ func changes(old, next *config.Config) (applied, needsRestart []string) {
 	note(&needsRestart, "supervise", old.Supervise, next.Supervise)
 	return applied, needsRestart
 }
+
+// sectionKey names a plugin's section.
+func sectionKey(plugin string) string { return "plugins." + plugin }
 
 // sectionNames are the plugins that either configuration has a section for,
 // sorted.

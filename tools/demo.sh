@@ -67,10 +67,13 @@ act "$(ref radio Express)" check
 act "$(ref checkbox 'Wrap as a gift')" check
 run "vant agent fill $(ref textbox Note) 'Second floor, please ring twice.'"
 run "vant agent click $(ref button Continue)"
+
+outline
 act "$(ref checkbox 'I accept')" check
 run "vant agent click $(ref button 'Place order')"
 run "vant agent call page.wait '{\"text\":\"Thank you, Ada Lovelace\"}'"
 
+outline
 receipt=$(ref button 'Receipt in a pop-up')
 printf '\n$ vant agent click %s\n' "$receipt"
 clicked=$(vant agent click "$receipt")
@@ -83,8 +86,8 @@ run "vant agent call page.screenshot '{\"path\":\"$work/order.png\"}'"
 
 run "vant agent open $url/diagnostics"
 run "vant agent click '#throw'"
-run "vant agent diagnostics | python3 -m json.tool | sed -n '1,24p'"
-run "vant agent click '#nowhere' || true"
+run "vant agent page.diagnostics '{\"level\":\"error\"}' | python3 -m json.tool"
+run "vant agent click '#nowhere'; echo \"exit status \$?\""
 
 run "vant agent fetch $url/api/items '{\"method\":\"POST\",\"body\":\"{}\"}' | python3 -m json.tool | sed -n '1,9p'"
 run "python3 tools/vant_agent.py page.inspect '{\"kind\":\"metadata\"}' | sed -n '1,12p'"

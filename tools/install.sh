@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # install.sh PREFIX: copies bin/ to PREFIX/bin and PREFIX/lib/vant/plugins.
-# install.sh --remove PREFIX: takes the same files away.
+# install.sh --remove PREFIX: takes the same files away, and says which there were.
 # Each file is written beside its place and renamed into it, so that a program
 # that runs keeps its own and nobody ever sees a half-copied one.
 set -euo pipefail
@@ -15,8 +15,15 @@ bin=$prefix/bin
 plugins=$prefix/lib/vant/plugins
 
 if [ -n "$remove" ]; then
-	for f in "$bin/vant" "$bin/vantd"; do rm -fv "$f"; done
-	for main in plugins/*/main.go; do rm -fv "$plugins/vant-plugin-$(basename "$(dirname "$main")")"; done
+	removed=
+	take() {
+		[ -e "$1" ] || [ -L "$1" ] || return 0
+		rm -v "$1"
+		removed=1
+	}
+	for f in "$bin/vant" "$bin/vantd"; do take "$f"; done
+	for main in plugins/*/main.go; do take "$plugins/vant-plugin-$(basename "$(dirname "$main")")"; done
+	[ -n "$removed" ] || echo "nothing of vant is below $prefix: name the folder of the install, as in make uninstall PREFIX=/usr/local"
 	rmdir "$plugins" "$prefix/lib/vant" 2>/dev/null || true # other plugins may be there
 	exit 0
 fi

@@ -26,6 +26,7 @@ func TestCompletion(t *testing.T) {
 		{"agent|--json|call|--timeout|5s|net", host.Socket, []string{"net.fetch\tHTTP"}},
 		{"agent|call|page.inspect|", host.Socket, nil},
 		{"agent|page.i", host.Socket, []string{"page.inspect\tRead"}},
+		{"agent|descr", host.Socket, []string{"describe\tShow methods: parameters, results, errors, bounds"}},
 		{"agent|sna", host.Socket, []string{"snapshot\tList a page's elements with their refs"}},
 		{"agent|js|--", host.Socket, []string{"--json", "--socket", "--strict", "--timeout", "--file", "--tab"}},
 		{"agent|fill|@e1|", host.Socket, nil},

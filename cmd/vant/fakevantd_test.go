@@ -23,7 +23,7 @@ import (
 //	lost      finds the socket taken, as the loser of a race does
 //
 // $FAKE_VERSION is its version, and $FAKE_CONFIG what "check --config-only"
-// finds: "warn" only a warning.
+// finds: "warn" only a warning. $FAKE_SECTION is what "check --section" prints.
 func fakeVantd(args []string) int {
 	mode := os.Getenv("FAKE_VANTD")
 	if len(args) > 0 && args[0] == "version" {
@@ -40,6 +40,10 @@ func fakeVantd(args []string) int {
 			return 0
 		}
 		fmt.Println("/c/vant.yaml: valid\n/c/vant.yaml:2:3: warning: no plugin \"nett\" is installed; nearest: \"net\"")
+		return 0
+	}
+	if section := os.Getenv("FAKE_SECTION"); len(args) > 1 && args[1] == "--section" && section != "" {
+		fmt.Println(section)
 		return 0
 	}
 	if len(args) > 0 && args[0] == "check" {

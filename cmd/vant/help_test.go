@@ -129,6 +129,20 @@ func TestHelpCommandIsTheSameAsTheFlag(t *testing.T) {
 	}
 }
 
+// A method has a help of its own, with or without a host.
+func TestMethodsHaveAHelp(t *testing.T) {
+	for _, args := range [][]string{{"agent", "page.snapshot", "--help"}, {"agent", "--json", "page.snapshot", "-h"}} {
+		got := run{args: args, socket: "/nonexistent/s"}.do(t)
+		for _, want := range []string{
+			"Call the method page.snapshot with", "  vant agent page.snapshot [FLAG]... [JSON]\n", `vant agent describe '{"name":"page.snapshot"}'`,
+		} {
+			if got.status != 0 || got.stderr != "" || !strings.Contains(got.stdout, want) {
+				t.Errorf("%q: status %d, %s: %q is missing in\n%s", args, got.status, got.stderr, want, got.stdout)
+			}
+		}
+	}
+}
+
 func TestHelpLinesFitATerminal(t *testing.T) {
 	files, err := filepath.Glob("testdata/help/*.txt")
 	if err != nil || len(files) == 0 {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -481,6 +482,39 @@ func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 	}
 }
 
+// The browser that the configuration names is the one that counts, that of the
+// host when one runs, else that of the file.
+func TestDoctorLooksAtTheBrowserThatTheConfigurationNames(t *testing.T) {
+	plugins, programs, env := doctor(t)
+	program(t, plugins, "vant-plugin-browser", "exit 1")
+	program(t, programs, "chromium", "echo Chromium 156.0.1")
+	program(t, programs, "other", "echo Chromium 157.0.1")
+	for section, want := range map[string]string{
+		`{}`:                                "ok     chromium: " + programs + "/chromium, Chromium 156.0.1\n",
+		`{"path":"` + programs + `/other"}`: "ok     chromium: " + programs + "/other, Chromium 157.0.1\n",
+		`{"path":"other"}`:                  "ok     chromium: " + programs + "/other, Chromium 157.0.1\n",
+		`{"path":"/nonexistent"}`: "WRONG  chromium: plugins.browser.path: stat /nonexistent: no such file or directory\n" +
+			"       -> mend plugins.browser.path in the configuration, or leave it out: then one is looked for\n",
+		`{"path":"/nonexistent","attach":"http://127.0.0.1:9222"}`: "ok     chromium: plugins.browser.path: stat",
+	} {
+		host := clienttest.Start(t, clienttest.Methods(map[string]clienttest.Handler{
+			"version":      clienttest.Result(`{"vant":"1.2.3","protocol":1}`),
+			"status":       clienttest.Result(`{"running":true,"pid":4194305}`),
+			"plugins.list": clienttest.Result(`[{"name":"browser","version":"1.0.0","state":"ready"}]`),
+			"plugins.info": clienttest.Result(`{"name":"browser","config":` + section + `}`),
+		}))
+		for _, r := range []run{
+			{socket: host.Socket, env: append(slices.Clone(env), `FAKE_SECTION={"path":"/not/in/force"}`)},
+			{socket: filepath.Join(tempDir(t), "s"), env: append(slices.Clone(env), "FAKE_SECTION="+section)},
+		} {
+			r.args = []string{"doctor"}
+			if got := r.do(t); !strings.Contains(got.stdout, want) {
+				t.Errorf("%s: %q is missing in\n%s", section, want, got.stdout)
+			}
+		}
+	}
+}
+
 func TestDoctorSeesWhichProgramServes(t *testing.T) {
 	s := newStage(t)
 	check(t, outcome{s.socket + "\n", "", 0}, s.run(t, "", "up"))
@@ -527,7 +561,7 @@ func TestDoctorWithoutAHostSaysWhatToDo(t *testing.T) {
 	socket := filepath.Join(tempDir(t), "s")
 	_, _, env := doctor(t)
 	got := run{args: []string{"doctor"}, socket: socket, env: env}.do(t)
-	if got.status != 1 || !strings.Contains(got.stdout, "WRONG  host: no host at "+socket) || !strings.Contains(got.stdout, `-> run "vant up"`) ||
+	if got.status != 1 || !strings.Contains(got.stdout, "WRONG  host: no host at "+socket) || strings.Count(got.stdout, `"vant up"`) != 1 || !strings.Contains(got.stdout, `-> run "vant up"`) ||
 		!strings.Contains(got.stdout, "ok     configuration: ") || !strings.Contains(got.stdout, "ok     chromium: ") {
 		t.Errorf("status %d:\n%s", got.status, got.stdout)
 	}

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,12 +42,13 @@ func checked(t *testing.T, config string, plugins []string, env []string, args .
 
 func TestCheckWarnsOfPluginsThatAreNotThere(t *testing.T) {
 	config := "plugins:\n  order: [net, faulti]\n  net: {}\n  nett: {deny_private: true}\n  weather:\n    host: {disabled: true}\n"
-	want := `DIR/c.yaml: valid
+	want := `DIR/c.yaml: %s
 DIR/c.yaml:2:3: warning: no plugin "faulti" is installed; nearest: "faulty"
 DIR/c.yaml:4:3: warning: no plugin "nett" is installed; nearest: "net"
 DIR/c.yaml:5:3: warning: no plugin "weather" is installed
 `
-	for _, args := range [][]string{{"--config-only"}, nil} {
+	for what, args := range map[string][]string{"valid": {"--config-only"}, "can be read": nil} {
+		want := fmt.Sprintf(want, what)
 		out, status := checked(t, config, []string{built.net, built.faulty}, nil, args...)
 		rest, ok := strings.CutPrefix(out, want)
 		if !ok || status != 0 {
@@ -68,13 +70,54 @@ func TestCheckTellsWhereASectionIsWrong(t *testing.T) {
 		{"wrong type", "    deny_private: 5\n", "DIR/c.yaml:3:5: /deny_private: expected boolean"},
 		{"wrong item", "    allow_hosts:\n      - a\n      - 5\n", "DIR/c.yaml:5:9: /allow_hosts/1: expected string"},
 		{"nested", "    files:\n      max_bytes: -1\n", "DIR/c.yaml:4:7: /files/max_bytes: "},
+		{"several", "    deny_private: 5\n    allow_hosts: a\n    denyhosts: []\n", `DIR/c.yaml:3:5: /deny_private: expected boolean; ` +
+			`DIR/c.yaml:4:5: /allow_hosts: expected array; DIR/c.yaml:5:5: unknown key "denyhosts"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, status := checked(t, "plugins:\n  net:\n"+tt.section, []string{built.net}, nil)
 			if status != 1 || !strings.Contains(out, tt.want) {
 				t.Errorf("status %d, want %s in:\n%s", status, tt.want, out)
 			}
+			if strings.Contains(out, "valid") || !strings.Contains(out, "net  failed") {
+				t.Errorf("it says of one section that it is right and wrong:\n%s", out)
+			}
+			out, status = checked(t, "plugins:\n  net:\n"+tt.section, []string{built.net}, nil, "--config-only")
+			if want := strings.ReplaceAll(tt.want, "; DIR", "\nDIR"); status != 1 || !strings.HasPrefix(out, want) {
+				t.Errorf("--config-only: status %d, want %s in:\n%s", status, want, out)
+			}
 		})
+	}
+}
+
+// A section that nobody can judge is not called right without a word.
+func TestCheckSaysWhichSectionsItCouldNotCheck(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "vant-plugin-broken")
+	writeTo(t, broken, []byte("#!/bin/sh\necho hello\n"), 0o700)
+	text := filepath.Join(t.TempDir(), "vant-plugin-text")
+	writeTo(t, text, []byte("hello\n"), 0o700)
+	out, status := checked(t, "plugins:\n  broken: {a: 1}\n  text: {a: 1}\n", []string{broken, text}, nil, "--config-only")
+	for _, want := range []string{
+		"DIR/c.yaml: valid\n",
+		"DIR/c.yaml:2:3: warning: plugin broken could not be asked what it allows: handshake: ",
+		"DIR/c.yaml:3:3: warning: plugin text could not be asked what it allows: is not a program",
+	} {
+		if status != 0 || !strings.Contains(out, want) {
+			t.Errorf("status %d, want %q in:\n%s", status, want, out)
+		}
+	}
+}
+
+func TestCheckPrintsASection(t *testing.T) {
+	for config, want := range map[string]string{
+		"plugins:\n  net:\n    deny_private: true\n    host:\n      queue: 3\n": `{"deny_private":true}` + "\n",
+		"": "{}\n",
+	} {
+		if out, status := checked(t, config, nil, nil, "--section", "net"); status != 0 || out != want {
+			t.Errorf("%q: status %d: %s", config, status, out)
+		}
+	}
+	if out, status := checked(t, "plugin: 1\n", nil, nil, "--section", "net"); status != 1 || !strings.Contains(out, `unknown key "plugin"`) {
+		t.Errorf("status %d: %s", status, out)
 	}
 }
 

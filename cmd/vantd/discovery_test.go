@@ -430,3 +430,35 @@ func TestIdleHostUsesNoProcessor(t *testing.T) {
 		t.Errorf("in %v it used %v", span, d)
 	}
 }
+
+// Whoever calls a method of a plugin whose file has just been refused is told so
+// at once, also while the old process ends what it has.
+func TestARefusedFileIsToldOfWhileTheOldProcessEnds(t *testing.T) {
+	h := start(t, plugintest.HostOptions{Binaries: []string{built.faulty}})
+	file := filepath.Join(h.Plugins, "vant-plugin-faulty")
+	whole, err := os.ReadFile(built.faulty)
+	must(t, err)
+	for i := range 3 {
+		serves(t, h, "faulty", uint64(i+1))
+		held := make(chan error, 1)
+		go func() { held <- h.Call(within(t, soon), "faulty.sleep", map[string]any{"ms": 1000}, nil) }()
+		becomes(t, h, "faulty", "busy", func(s status) bool { return s.InFlight == 1 })
+		moveTo(t, file, []byte("a text\n"))
+		if status, out := cli(t, h, "plugin", "rescan"); status != 0 || !strings.Contains(out, "is not a program") {
+			t.Fatalf("rescan: %d %s", status, out)
+		}
+		for range 3 {
+			for name, near := range map[string]string{"faulty.echo": "", "faulty.ecko": "; near: faulty.echo"} {
+				want := `no method "` + name + `"` + near + `; plugin faulty is refused: see "vant plugin list --all"`
+				if err := h.Call(within(t, soon), name, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v, want %s", err, want)
+				}
+			}
+		}
+		if err := <-held; err != nil {
+			t.Errorf("the call in flight: %v", err)
+		}
+		moveTo(t, file, whole)
+		must(t, h.Call(within(t, soon), "plugins.rescan", nil, nil))
+	}
+}

@@ -21,18 +21,21 @@ const usage = `vantd serves methods for agents on a Unix socket.
 
 Usage:
   vantd [--socket PATH] [--config FILE] [--log-level LEVEL] [--ready-fd N]
-  vantd check [--config-only] [--config FILE] [--socket PATH]
+  vantd check [--config-only | --section PLUGIN] [--config FILE] [--socket PATH]
   vantd version
 
   --socket PATH      where to serve (default $VANT_SOCKET, else
-                     $XDG_RUNTIME_DIR/vantage-agent-UID.sock)
+                     $XDG_RUNTIME_DIR/vantage-agent-UID.sock, else
+                     /tmp/vantage-agent-UID.sock)
   --config FILE      the configuration (default $VANT_CONFIG, else
                      vant/vant.yaml in $XDG_CONFIG_HOME); none is needed
-  --log-level LEVEL  trace, debug, info, warn or error
+  --log-level LEVEL  trace, debug, info, warn, error or off
   --ready-fd N       descriptor that gets "ready" and a newline when the first
                      starts of plugins have settled, or why the host ends
   --config-only      check the configuration alone; plugins that it has sections
                      for are asked what they allow, and not configured
+  --section PLUGIN   print that plugin's section as JSON, and check nothing but
+                     that the configuration can be read
 
 Exit status: 0 after a stop that was asked for, 1 on a failure, 2 for wrong
 usage. vantd check is 1 when the host or a plugin would not run.
@@ -116,15 +119,22 @@ func check(args []string) int {
 	flags.StringVar(&o.Config, "config", "", "")
 	flags.StringVar(&o.Socket, "socket", "", "")
 	configOnly := flags.Bool("config-only", false, "")
+	section := flags.String("section", "", "")
 	if status, ok := parse(flags, args); !ok {
 		return status
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	var err error
-	if *configOnly {
+	switch {
+	case *section != "":
+		var text []byte
+		if text, err = host.Section(o, *section); err == nil {
+			fmt.Printf("%s\n", text)
+		}
+	case *configOnly:
 		err = host.CheckConfig(ctx, o, os.Stdout)
-	} else {
+	default:
 		err = host.Check(ctx, o, os.Stdout)
 	}
 	if err != nil {

@@ -112,6 +112,7 @@ type status struct {
 	Name, State, Reason string
 	Pid                 int
 	Generation          uint64
+	InFlight            int `json:"in_flight"`
 }
 
 func plugins(t *testing.T, h *plugintest.RunningHost) map[string]status {

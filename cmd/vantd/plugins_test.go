@@ -229,12 +229,22 @@ func TestSectionsThatTheirPluginDoesNotAllowAreRefused(t *testing.T) {
 		t.Errorf("a section that Configure refuses: %+v, %v", out, err)
 	}
 	denied()
+	// It is not applied, however often it is tried, and the command fails.
+	for range 2 {
+		status, text := cli(t, h, "config", "reload")
+		if status != 1 || !strings.Contains(text, "applied: none") || !strings.Contains(text, "name: net") || !strings.Contains(text, `"a b"`) {
+			t.Errorf("status %d: %s", status, text)
+		}
+	}
+	if status, text := cli(t, h, "config", "reload", "--json"); status != 1 || !strings.Contains(text, `"applied":[],`) {
+		t.Errorf("with --json: status %d: %s", status, text)
+	}
 	// A good one is in force when the reload is answered.
 	if err := os.WriteFile(file, []byte("plugins:\n  net:\n    deny_hosts: [\"127.0.0.1\"]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Call(within(t, 10*time.Second), "host.reload", nil, nil); err != nil {
-		t.Error(err)
+	if status, text := cli(t, h, "config", "reload"); status != 0 || !strings.Contains(text, "- plugins.net") || !strings.Contains(text, "failed: none") {
+		t.Errorf("status %d: %s", status, text)
 	}
 	if err := h.Call(within(t, 10*time.Second), "net.fetch", raw(`{"url":"http://127.0.0.1:9/"}`), nil); err == nil || !strings.Contains(err.Error(), "deny_hosts") {
 		t.Errorf("the new section is not in force: %v", err)

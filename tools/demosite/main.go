@@ -1,7 +1,8 @@
 // Demosite is the site that the demo works on: a start page, an order form of
 // several steps with a receipt in a pop-up, a page that fails on purpose, one
-// with files, dialogs and a frame, and a small API. It needs nothing from outside. It prints its address and serves
-// until it is ended.
+// with files, dialogs and a frame, and a small API. It needs nothing from outside.
+// It serves at the address that is its argument, such as 127.0.0.1:8000, else at
+// a free port of 127.0.0.1, prints where, and goes on until it is ended.
 package main
 
 import (
@@ -9,11 +10,16 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"os"
 	"time"
 )
 
 func main() {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	address := "127.0.0.1:0"
+	if len(os.Args) > 1 {
+		address = os.Args[1]
+	}
+	ln, err := net.Listen("tcp", address)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -22,6 +22,15 @@ type Set struct {
 	ErrorCodes             map[string]bool // the plugin's own
 }
 
+// Names gives the names of the methods, sorted.
+func (s *Set) Names() []string {
+	names := make([]string, len(s.Methods))
+	for i, m := range s.Methods {
+		names[i] = m.Name
+	}
+	return names
+}
+
 // Method is one method, ready to be served. It must not be modified.
 type Method struct {
 	Name, Summary        string

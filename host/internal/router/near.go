@@ -15,33 +15,47 @@ const maxNear = 3
 // missing answers for a method that a table does not have. Where it would be of
 // a plugin that does not serve, that is told: the name may well be right.
 func (r *Router) missing(t *table, name string) *envelope.Error {
-	failed := envelope.ErrMethodNotFound(name, nearest(name, t.names))
-	if down := r.down(name); down != nil {
+	down, its := r.down(name)
+	names := t.names
+	if len(its) > 0 && !slices.Contains(its, name) {
+		names = slices.Concat(names, its)
+		slices.Sort(names)
+		names = slices.Compact(names)
+	}
+	failed := envelope.ErrMethodNotFound(name, nearest(name, names))
+	if down != nil {
 		failed.Message += "; " + down.Error() + `: see "vant plugin list --all"`
 	}
 	return failed
 }
 
 // down gives the plugin of a method's namespace when there is one and nothing
-// serves under its name.
-func (r *Router) down(name string) (down *supervise.UnavailableError) {
+// serves under its name, and which methods it has as far as is known.
+func (r *Router) down(name string) (down *supervise.UnavailableError, methods []string) {
 	space, _, dotted := strings.Cut(name, ".")
 	if !dotted || space == "" {
-		return nil
+		return nil, nil
 	}
 	for _, s := range r.opt.Plugins.List(true) {
 		if strings.ReplaceAll(s.Name, "-", "_") != space {
 			continue
 		}
+		methods = append(methods, s.Described...)
+		if s.Leaving {
+			continue // what is refused in its place counts
+		}
 		switch s.State {
 		case supervise.Ready, supervise.Starting, supervise.Draining:
-			return nil
+			return nil, nil
 		}
 		if down == nil {
 			down = &supervise.UnavailableError{Plugin: s.Name, State: s.State}
 		}
 	}
-	return down
+	if down == nil {
+		return nil, nil
+	}
+	return down, methods
 }
 
 // nearest gives up to three of the sorted names that are probably meant by

@@ -221,21 +221,32 @@ func TestMissingMethodNamesItsPluginThatDoesNotServe(t *testing.T) {
 		supervise.Status{Name: "off", State: supervise.Stopped},
 		supervise.Status{Name: "twice", State: supervise.Ready},
 		supervise.Status{Name: "twice", State: supervise.Refused},
+		supervise.Status{Name: "swap", State: supervise.Draining},
+		supervise.Status{Name: "swap", State: supervise.Refused},
+		supervise.Status{Name: "late", State: supervise.Ready, Leaving: true},
+		supervise.Status{Name: "late", State: supervise.Refused},
+		supervise.Status{Name: "left", State: supervise.Draining, Leaving: true},
+		supervise.Status{Name: "demoted", State: supervise.Refused, Described: []string{"demoted.forecast"}},
 	)
 	opt.Plugins = plugins
 	r := New(opt)
 	r.set([]source{demo(t), gone(t)})
 	for name, want := range map[string]string{
-		"mean.trick":   `; plugin mean is refused: see "vant plugin list --all"`,
-		"bad_config.a": `; plugin bad-config is failed: see "vant plugin list --all"`,
-		"loop.a.b":     `; plugin loop is in backoff: see "vant plugin list --all"`,
-		"off.a":        `; plugin off is stopped: see "vant plugin list --all"`,
-		"gone.aks":     `; near: gone.ask; plugin gone is quarantined: see "vant plugin list --all"`,
-		"twice.a":      "",
-		"demo.zzzzzz":  "",
-		"other.a":      "",
-		"mean":         "",
-		".a":           "",
+		"mean.trick":       `; plugin mean is refused: see "vant plugin list --all"`,
+		"bad_config.a":     `; plugin bad-config is failed: see "vant plugin list --all"`,
+		"loop.a.b":         `; plugin loop is in backoff: see "vant plugin list --all"`,
+		"off.a":            `; plugin off is stopped: see "vant plugin list --all"`,
+		"gone.aks":         `; near: gone.ask; plugin gone is quarantined: see "vant plugin list --all"`,
+		"twice.a":          "",
+		"swap.a":           "",
+		"late.a":           `; plugin late is refused: see "vant plugin list --all"`,
+		"left.a":           "",
+		"demoted.forcast":  `; near: demoted.forecast; plugin demoted is refused: see "vant plugin list --all"`,
+		"demoted.forecast": `; plugin demoted is refused: see "vant plugin list --all"`,
+		"demo.zzzzzz":      "",
+		"other.a":          "",
+		"mean":             "",
+		".a":               "",
 	} {
 		_, failed := r.Call(t.Context(), Call{Method: name})
 		if failed == nil || failed.Code != envelope.MethodNotFound || failed.Message != "no method "+wire.Quote(name)+want {

@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -457,6 +458,58 @@ func TestRemovedPluginDrainsAndIsGone(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"methods.changed +[] -[a.do]", "plugin.removed a#1"}, names(w.takeEvents())); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// Whoever has waited for a removal finds no method of it in the table, and is
+// told of the file that is refused in its place.
+func TestRemovalIsAnsweredWhenTheTableIsWithoutIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w *world
+		slow := false
+		w = newWorld(t, func(Spec, int) script { return script{invoke: busyFor(10 * time.Second)} }, func(o *Options) {
+			publish := o.Publish
+			o.Publish = func(list []Registered) {
+				if slow {
+					time.Sleep(time.Second)
+				}
+				publish(list)
+			}
+		})
+		w.apply(spec("a"))
+		c := invoke(w.plugin("a"), 20*time.Second)
+		synctest.Wait()
+		slow = true
+		w.Apply(nil, []Refusal{{Name: "a", File: "/plugins/vant-plugin-a", Reason: "a text"}})
+		var gone *NotFoundError
+		if err := w.Await(t.Context(), "a"); !errors.As(err, &gone) {
+			t.Fatal(err)
+		}
+		if got := w.tableMethods(); len(got) != 0 {
+			t.Errorf("%v are in the table", got)
+		}
+		list := func() (out []string) {
+			for _, st := range w.List(true) {
+				out = append(out, fmt.Sprintf("%s leaving %v described %v", st.State, st.Leaving, st.Described != nil))
+			}
+			return out
+		}
+		if diff := cmp.Diff([]string{"draining leaving true described true", "refused leaving false described false"}, list()); diff != "" {
+			t.Error(diff)
+		}
+		if err := c.wait(); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"refused leaving false described true"}, list()); diff != "" {
+			t.Errorf("afterwards: %s", diff)
+		}
+		// What it had is forgotten with the file.
+		w.apply()
+		w.Apply(nil, []Refusal{{Name: "a", File: "/plugins/vant-plugin-a"}})
+		if got := w.List(true); len(got) != 1 || got[0].Described != nil {
+			t.Errorf("it is remembered: %+v", got)
 		}
 	})
 }

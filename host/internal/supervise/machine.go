@@ -426,6 +426,9 @@ func (m *machine) finish() {
 		why = "the plugin was removed"
 	}
 	m.show(Draining, why, time.Time{}, false)
+	if gone { // and neither the table nor the list says otherwise any more
+		m.reply(lastVersion, restarted{err: &NotFoundError{Name: m.p.name}})
+	}
 	if g != nil {
 		m.retire(g, atEase, "it was cut short: "+why, why)
 	}

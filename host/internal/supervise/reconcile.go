@@ -3,6 +3,7 @@ package supervise
 import (
 	"bytes"
 	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -33,6 +34,7 @@ type Supervisor struct {
 	mu      sync.Mutex // guards what follows
 	plugins map[string]*Plugin
 	refused []Refusal
+	former  map[string][]string // methods of plugins whose files are refused now
 	claims  claims
 	numbers map[string]uint64 // starts of each name in the host's life
 	applied bool
@@ -57,7 +59,7 @@ func New(opts Options) *Supervisor {
 	s := &Supervisor{
 		opts: opts, policy: opts.Policy.withDefaults(), log: opts.Log,
 		settled: make(chan struct{}), stopping: make(chan struct{}),
-		plugins: map[string]*Plugin{}, claims: newClaims(opts.Order), numbers: map[string]uint64{},
+		plugins: map[string]*Plugin{}, former: map[string][]string{}, claims: newClaims(opts.Order), numbers: map[string]uint64{},
 	}
 	s.publishDone.L = &s.mu
 	s.starts = make(chan struct{}, s.policy.StartConcurrency)
@@ -95,6 +97,7 @@ func (s *Supervisor) Apply(desired []Spec, refused []Refusal) Changes {
 		return c
 	}
 	s.refused = slices.Clone(refused)
+	maps.DeleteFunc(s.former, func(name string, _ []string) bool { return !s.isRefusedLocked(name) })
 	wanted := make(map[string]bool, len(desired))
 	for _, spec := range desired {
 		if wanted[spec.Name] {
@@ -137,6 +140,18 @@ func (s *Supervisor) Apply(desired []Spec, refused []Refusal) Changes {
 		s.settleSoonLocked()
 	}
 	return c
+}
+
+func (s *Supervisor) isRefusedLocked(name string) bool {
+	return slices.ContainsFunc(s.refused, func(r Refusal) bool { return r.Name == name })
+}
+
+// rememberLocked keeps the methods of a plugin that has gone because its file is
+// refused now.
+func (s *Supervisor) rememberLocked(p *Plugin) {
+	if p.set != nil && s.isRefusedLocked(p.name) {
+		s.former[p.name] = p.set.Names()
+	}
 }
 
 // addLocked brings a plugin to life. An earlier one of its name may still be

@@ -60,9 +60,7 @@ func (s *Supervisor) registeredLocked() []Registered {
 func methodNames(table []Registered) []string {
 	var names []string
 	for _, r := range table {
-		for _, m := range r.Set.Methods {
-			names = append(names, m.Name)
-		}
+		names = append(names, r.Set.Names()...)
 	}
 	slices.Sort(names)
 	return names

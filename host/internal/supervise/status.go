@@ -82,7 +82,9 @@ func (s *Supervisor) List(all bool) []Status {
 		r := &s.refused[i]
 		// What is switched off may still be draining: that is told first.
 		if r.Stopped && s.plugins[r.Name] == nil || !r.Stopped && all {
-			list = append(list, r.status())
+			st := r.status()
+			st.Described = s.former[r.Name]
+			list = append(list, st)
 		}
 	}
 	slices.SortFunc(list, func(a, b Status) int {
@@ -189,6 +191,7 @@ func (p *Plugin) statusLocked(now time.Time) Status {
 		Calls:      p.stats.calls.Load(),
 		Errors:     p.stats.errors.Load(),
 		Restarts:   p.restarts,
+		Leaving:    p.wish.gone,
 	}
 	if st.State == Ready && p.s.published < p.listed {
 		st.State = Starting // who reads of ready finds the methods
@@ -196,6 +199,9 @@ func (p *Plugin) statusLocked(now time.Time) Status {
 	_, st.P50US, st.P99US = p.stats.latency.read()
 	if p.set != nil {
 		st.Version, st.Methods = p.set.Version, len(p.set.Methods)
+		if p.current.Load() == nil {
+			st.Described = p.set.Names()
+		}
 	}
 	if g := p.current.Load(); g != nil {
 		st.UptimeMS = now.Sub(g.ready).Milliseconds()

@@ -149,7 +149,6 @@ func (m *machine) withdraw() (gone bool) {
 		if !gone {
 			return false
 		}
-		m.p.answer(lastVersion, restarted{err: &NotFoundError{Name: m.p.name}})
 		// A later plugin of this name has the claim now, if there is one.
 		if m.s.owns(m.p) {
 			m.s.nudgeLocked(m.s.claims.drop(m.p.name))
@@ -169,6 +168,7 @@ func (m *machine) bury(gone bool) (last bool) {
 		err = &NotFoundError{Name: m.p.name}
 		if last = m.s.owns(m.p); last {
 			delete(m.s.plugins, m.p.name)
+			m.s.rememberLocked(m.p)
 		}
 	}
 	m.p.answer(lastVersion, restarted{err: err})

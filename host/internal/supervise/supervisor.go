@@ -88,6 +88,12 @@ type Status struct {
 	P50US      int64  `json:"p50_us"`
 	P99US      int64  `json:"p99_us"`
 	Restarts   uint64 `json:"restarts"`
+
+	// Leaving: it is on its way out, and nothing takes its place.
+	Leaving bool `json:"-"`
+	// Described are the methods of one that does not serve, as it last described
+	// them, or as the plugin did that had the name of a refused file.
+	Described []string `json:"-"`
 }
 
 // UnavailableError: the plugin cannot take the call, or lost it.

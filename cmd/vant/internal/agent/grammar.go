@@ -41,19 +41,31 @@ var commands = [...]Command{
 		build:   plain("capabilities"),
 	},
 	{
+		Name: "describe", Args: "[JSON]", max: 1, Short: "Show methods: parameters, results, errors, bounds",
+		Long: "Show what can be called at this host at this moment: every method, or the one\n" +
+			"that JSON names, with parameters, results, errors and bounds.",
+		Example: "  vant agent describe\n  vant agent describe '{\"name\":\"net.fetch\"}'",
+		build:   calls("describe"),
+	},
+	{
 		Name: "tabs", Short: "List the browser's tabs",
 		Example: "  vant agent tabs",
 		build:   plain("browser.tabs"),
 	},
 	{
 		Name: "open", Args: "URI [TAB]", min: 1, max: 2, Short: "Open an address, in tab TAB or in the current one",
+		Long: "Open an address in tab TAB, else in the current tab, whatever that shows, and in\n" +
+			"a new one when there is none. For one more tab: vant agent browser.tab.new JSON.",
 		Example: "  vant agent open https://example.com\n  vant agent open https://example.com 1",
 		build:   (*builder).open,
 	},
 	{
 		Name: "snapshot", Args: "[TAB]", max: 1, Short: "List a page's elements with their refs",
-		Example: "  vant agent snapshot\n  vant agent snapshot 1",
-		build:   tabOnly("page.snapshot"),
+		Long: "List a page's elements with their refs, as JSON. Everything but TAB is a\n" +
+			"parameter of the method page.snapshot: an outline for people is one.",
+		Example: "  vant agent snapshot\n  vant agent snapshot 1\n" +
+			"  vant agent page.snapshot '{\"format\":\"outline\"}' | jq -r .outline",
+		build: tabOnly("page.snapshot", `vant agent page.snapshot '{"format":"outline"}' | jq -r .outline`),
 	},
 	{
 		Name: "click", Args: "REF [TAB]", min: 1, max: 2, Short: "Click an element",
@@ -77,8 +89,10 @@ var commands = [...]Command{
 	},
 	{
 		Name: "diagnostics", Args: "[TAB]", max: 1, Short: "Show a page's console messages and errors",
-		Example: "  vant agent diagnostics 1",
-		build:   tabOnly("page.diagnostics"),
+		Long: "Show a page's console messages and errors. Everything but TAB is a parameter of\n" +
+			"the method page.diagnostics.",
+		Example: "  vant agent diagnostics 1\n  vant agent page.diagnostics '{\"level\":\"error\"}'",
+		build:   tabOnly("page.diagnostics", `vant agent page.diagnostics '{"level":"error"}'`),
 	},
 	{
 		Name: "events", Short: "Show the events that the host keeps",
@@ -105,26 +119,28 @@ var commands = [...]Command{
 	{
 		Name: "js", Args: "[SCRIPT|-]", max: 1, Script: true, Short: "Run JavaScript in a page",
 		Long: "Run JavaScript in a page and print its completion value. The script is the\n" +
-			"argument, a file (--file), or standard input (no argument, or \"-\").",
+			"argument, a file (--file), or standard input (no argument, or \"-\"). The tab is\n" +
+			"named by --tab, and not behind the script as for other commands.",
 		Example: "  vant agent js 'document.title'\n  vant agent js --tab 2 --file script.js\n  echo '1+1' | vant agent js",
 		build:   (*builder).js,
 	},
 }
 
-// find gives the command of a name. A dotted name, and describe, is the call of
-// that method.
-func find(name string) (Command, bool) {
+// Find gives the command of a name. A dotted name is the call of that method.
+func Find(name string) (Command, bool) {
 	for _, c := range commands {
 		if c.Name == name {
 			return c, true
 		}
 	}
-	if name == "describe" || dotted(name) {
+	if dotted(name) {
 		return Command{
-			Name: name, Args: "[JSON]", max: 1,
-			build: func(b *builder, args []string) (string, []byte, error) {
-				return b.call(append([]string{name}, args...))
-			},
+			Name: name, Args: "[JSON]", max: 1, Short: "Call the method " + name,
+			Long: "Call the method " + name + " with an object of parameters: JSON, \"-\" for\n" +
+				"standard input, or @FILE; {} when it is left out. The host describes it:\n" +
+				"parameters, result, errors and bound.",
+			Example: "  vant agent describe '{\"name\":\"" + name + "\"}'\n  vant agent " + name + " '{}'",
+			build:   calls(name),
 		}, true
 	}
 	return Command{}, false

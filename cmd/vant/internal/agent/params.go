@@ -30,8 +30,20 @@ func fixed(method, params string) build {
 	return func(*builder, []string) (string, []byte, error) { return method, []byte(params), nil }
 }
 
-func tabOnly(method string) build {
+// calls passes on an object of parameters.
+func calls(method string) build {
+	return func(b *builder, args []string) (string, []byte, error) {
+		return b.call(append([]string{method}, args...))
+	}
+}
+
+// tabOnly is for methods with more parameters than the command has: example is
+// how they are given.
+func tabOnly(method, example string) build {
 	return func(_ *builder, args []string) (string, []byte, error) {
+		if len(args) > 0 && strings.HasPrefix(strings.TrimSpace(args[0]), "{") {
+			return "", nil, errors.New("TAB must be a positive integer; other parameters go to the method: " + example)
+		}
 		var o object
 		return o.done(method, o.tab(args, 0))
 	}

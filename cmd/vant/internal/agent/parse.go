@@ -67,7 +67,7 @@ func Parse(args []string, in Input) (*Invocation, error) {
 	if len(args) == 0 {
 		return nil, usage(Command{}, errors.New("a command is missing"))
 	}
-	cmd, ok := find(args[0])
+	cmd, ok := Find(args[0])
 	if !ok {
 		return nil, unknown(args[0])
 	}
@@ -185,7 +185,7 @@ func unknown(name string) error {
 		Message: "unknown command " + strconv.Quote(name),
 		Hint:    "see \"vant agent --help\"; a method's name has a dot in it, and \"vant agent call METHOD\" calls any",
 	}
-	known := []string{"describe"}
+	var known []string
 	for _, c := range commands {
 		known = append(known, c.Name)
 	}

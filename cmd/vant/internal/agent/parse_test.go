@@ -108,3 +108,13 @@ func (zeros) Read(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+func TestParametersInThePlaceOfATabAreShownTheirPlace(t *testing.T) {
+	for _, name := range []string{"snapshot", "diagnostics"} {
+		_, err := Parse([]string{name, `{"secret":"s3cret"}`}, Input{})
+		var wrong *UsageError
+		if !errors.As(err, &wrong) || !strings.Contains(wrong.Message, "vant agent page."+name+" '{") || strings.Contains(wrong.Message, "s3cret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -16,13 +16,6 @@ import (
 // agent gives "vant agent" for helps and completions, and for arguments with
 // flags before the word agent. Package agent reads the arguments.
 func (a *app) agent() *cobra.Command {
-	run := func(cmd *cobra.Command, args []string) error {
-		if cmd.Name() != "agent" {
-			args = append([]string{cmd.Name()}, args...)
-		}
-		a.status = agent.Run(cmd.Context(), args, a.Agent())
-		return nil
-	}
 	top := &cobra.Command{
 		Use:   "agent COMMAND [ARGUMENT]...",
 		Short: "Call the host's methods",
@@ -36,26 +29,14 @@ func (a *app) agent() *cobra.Command {
 			"  vant agent net.fetch '{\"url\":\"https://example.com\",\"max_bytes\":2000}'\n" +
 			"  vant agent --json version\n  vant agent watch",
 		DisableFlagParsing: true,
-		RunE:               run,
+		RunE:               a.runAgent,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			return a.methodNames(cmd.Context(), prefix, strings.Contains(prefix, ".")), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
 	top.PersistentFlags().Bool("strict", false, "exit with 1 when the result says that it failed (also VANT_STRICT=1)")
 	for _, c := range agent.Commands() {
-		use := c.Name + " [FLAG]..."
-		if c.Args != "" {
-			use += " " + c.Args
-		}
-		cmd := &cobra.Command{
-			Use: use, Short: c.Short, Long: c.Long, Example: c.Example,
-			DisableFlagParsing: true, DisableFlagsInUseLine: true,
-			RunE: run,
-		}
-		if c.Script {
-			cmd.Flags().String("file", "", "read the script from `FILE`, \"-\" for standard input")
-			cmd.Flags().Int64("tab", 0, "run it in this `TAB` instead of the current one")
-		}
+		cmd := a.agentCommand(c)
 		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			switch {
 			case len(args) > 0 && (args[len(args)-1] == "--file" || args[len(args)-1] == "--socket"):
@@ -68,6 +49,32 @@ func (a *app) agent() *cobra.Command {
 		top.AddCommand(cmd)
 	}
 	return top
+}
+
+// runAgent has package agent read the arguments.
+func (a *app) runAgent(cmd *cobra.Command, args []string) error {
+	if cmd.Name() != "agent" {
+		args = append([]string{cmd.Name()}, args...)
+	}
+	a.status = agent.Run(cmd.Context(), args, a.Agent())
+	return nil
+}
+
+func (a *app) agentCommand(c agent.Command) *cobra.Command {
+	use := c.Name + " [FLAG]..."
+	if c.Args != "" {
+		use += " " + c.Args
+	}
+	cmd := &cobra.Command{
+		Use: use, Short: c.Short, Long: c.Long, Example: c.Example,
+		DisableFlagParsing: true, DisableFlagsInUseLine: true,
+		RunE: a.runAgent,
+	}
+	if c.Script {
+		cmd.Flags().String("file", "", "read the script from `FILE`, \"-\" for standard input")
+		cmd.Flags().Int64("tab", 0, "run it in this `TAB` instead of the current one")
+	}
+	return cmd
 }
 
 // words gives the arguments that are no flags and no flags' values.
@@ -103,7 +110,7 @@ func (a *app) methodNames(ctx context.Context, prefix string, all bool) []string
 	}
 	var out []string
 	for name, m := range methods {
-		if strings.HasPrefix(name, prefix) && (all || strings.Contains(name, ".") || name == "describe") {
+		if strings.HasPrefix(name, prefix) && (all || strings.Contains(name, ".")) {
 			out = append(out, name+"\t"+strings.Join(strings.Fields(m.Summary), " "))
 		}
 	}

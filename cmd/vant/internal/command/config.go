@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os/exec"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vant-run/vant/cmd/vant/internal/agent"
 	"github.com/vant-run/vant/cmd/vant/internal/hostproc"
 )
 
@@ -21,6 +23,9 @@ func (a *app) config() *cobra.Command {
 	var file string
 	check := &cobra.Command{
 		Use: "check", Short: "Check the configuration file, without a host", Args: cobra.NoArgs,
+		Long: "Check the configuration file, without a host: what it says itself, and each\n" +
+			"plugin's section by what that plugin allows. The plugins are started to be asked,\n" +
+			"and not configured: what a plugin finds when it is, \"vantd check\" tells.",
 		Example: "  vant config check\n  vant config check --config ./vant.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			vantd, err := hostproc.Find()
@@ -33,10 +38,26 @@ func (a *app) config() *cobra.Command {
 	check.Flags().StringVar(&file, "config", "", "the `FILE` to check (default $VANT_CONFIG, else vant/vant.yaml in $XDG_CONFIG_HOME)")
 	reload := &cobra.Command{
 		Use: "reload", Short: "Make the host read its configuration again", Args: cobra.NoArgs,
-		Long:    "Make the host read its configuration again. What can be applied at once is\napplied; the rest is named.",
+		Long: "Make the host read its configuration again. What can be applied at once is\n" +
+			"applied; the rest is named. Exit status 1 when the configuration is not valid,\n" +
+			"which changes nothing, or when a plugin does not serve by it.",
 		Example: "  vant config reload",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.show(cmd.Context(), "host.reload", nil, a.fields)
+			reply, err := a.call(cmd.Context(), "host.reload", nil)
+			if err != nil || !reply.OK {
+				return err
+			}
+			var r struct{ Failed []json.RawMessage }
+			if err := json.Unmarshal(reply.Result, &r); err != nil {
+				return fail(err)
+			}
+			if len(r.Failed) > 0 {
+				a.status = agent.Failure
+			}
+			if a.json {
+				return nil
+			}
+			return fail(a.fields(reply.Result))
 		},
 	}
 	top.AddCommand(check, reload)

@@ -39,9 +39,10 @@ const toolBound = 10 * time.Second
 func (a *app) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Find out what is wrong, and what to do", Args: cobra.NoArgs,
-		Long: "Check the socket and who serves it, the configuration, the versions, the host's\n" +
-			"folders, the plugin folders, each plugin, and Chromium, and say what to do about\n" +
-			"what is wrong. Exit status 1 when something is.",
+		Long: "Check the socket and who serves it, the configuration as \"vant config check\"\n" +
+			"does, the versions, the host's folders, the plugin folders, each plugin of a host\n" +
+			"that runs, and Chromium, also the one that plugins.browser.path names, and say\n" +
+			"what to do about what is wrong. Exit status 1 when something is.",
 		Example: "  vant doctor\n  vant doctor --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := a.examine(cmd.Context())
@@ -112,7 +113,7 @@ func (a *app) examine(ctx context.Context) []finding {
 	dirs := a.pluginDirs(vantd, running, rows)
 	offline := slices.Concat(a.checkOwnFolders(), checkDirs(dirs))
 	if err := noHost; err != nil {
-		f := finding{Check: "host", Detail: agent.Explain(err), Advice: mended}
+		f := finding{Check: "host", Detail: err.Error(), Advice: mended}
 		if !errors.Is(err, client.ErrNoHost) {
 			f.Advice = "look into the host's log, or stop it and run \"vant up\""
 		}
@@ -120,11 +121,11 @@ func (a *app) examine(ctx context.Context) []finding {
 			f.Advice = "choose another path with --socket or $VANT_SOCKET"
 		}
 		found = append(append(found, f), offline...)
-		return append(found, checkChromium(ctx, a.Getenv, usesBrowser(dirs, nil)))
+		return append(found, checkChromium(ctx, a.Getenv, plannedBrowser(ctx, vantd), usesBrowser(dirs, nil)))
 	}
 	found = append(found, checkServer(c.Socket(), pid, noStatus, running, vantd), checkVersion(version))
 	found = slices.Concat(found, offline, plugins)
-	return append(found, checkChromium(ctx, a.Getenv, usesBrowser(dirs, rows)))
+	return append(found, checkChromium(ctx, a.Getenv, runningBrowser(ctx, c), usesBrowser(dirs, rows)))
 }
 
 // checkFolder: whoever may write in the socket's folder may put another socket
@@ -241,8 +242,11 @@ func judgeConfig(ctx context.Context, vantd, file string, running bool) (found [
 	first, rest, _ := strings.Cut(out, "\n")
 	found = []finding{{Check: "configuration", OK: true, Detail: first}}
 	for line := range strings.Lines(rest) {
-		found = append(found, finding{Check: "configuration", OK: true, Detail: strings.TrimSpace(line),
-			Advice: "install the plugin, or take its name out of the configuration"})
+		advice := "install the plugin, or take its name out of the configuration"
+		if strings.Contains(line, "could not be asked") {
+			advice = "until then its section is not checked; \"vantd check\" says what becomes of the plugin"
+		}
+		found = append(found, finding{Check: "configuration", OK: true, Detail: strings.TrimSpace(line), Advice: advice})
 	}
 	return found, true
 }
@@ -440,12 +444,42 @@ func usesBrowser(dirs []pluginFolder, rows []row) bool {
 		})
 }
 
+// browserSection is what the configuration of the plugin browser says of the
+// program.
+type browserSection struct {
+	Path   string
+	Attach string // it drives a browser that runs already, and starts none
+}
+
+// runningBrowser is what is in force at a host.
+func runningBrowser(ctx context.Context, c *client.Client) browserSection {
+	var info struct{ Config browserSection }
+	if c.Call(ctx, "plugins.info", object{"name": "browser"}, &info) != nil {
+		return browserSection{} // there is no such plugin; others are told of by checkPlugins
+	}
+	return info.Config
+}
+
+// plannedBrowser is what the next host would go by.
+func plannedBrowser(ctx context.Context, vantd string) browserSection {
+	var s browserSection
+	if out, err := outputOf(ctx, toolBound, vantd, "check", "--section", "browser"); err != nil || json.Unmarshal([]byte(out), &s) != nil {
+		return browserSection{} // the check of the configuration says why
+	}
+	return s
+}
+
 // checkChromium finds the browser where the plugin does. Without a plugin that
 // drives one it may be missing.
-func checkChromium(ctx context.Context, getenv func(string) string, needed bool) finding {
+func checkChromium(ctx context.Context, getenv func(string) string, section browserSection, needed bool) finding {
 	f := finding{Check: "chromium", OK: true}
-	file, err := chromium.Find("", getenv)
-	if err != nil {
+	needed = needed && section.Attach == ""
+	file, err := chromium.Find(section.Path, getenv)
+	switch {
+	case err != nil && section.Path != "":
+		f.OK, f.Detail, f.Advice = !needed, "plugins."+err.Error(), "mend plugins.browser.path in the configuration, or leave it out: then one is looked for"
+		return f
+	case err != nil:
 		f.Detail = "not installed; no plugin here needs it"
 		if needed {
 			f.OK, f.Detail, f.Advice = false, "not installed, and the plugin browser needs it", chromium.Advice()

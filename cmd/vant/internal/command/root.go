@@ -31,14 +31,20 @@ func (sys System) Agent() agent.System {
 	return agent.System{
 		Stdin: sys.Stdin, Stdout: sys.Stdout, Stderr: sys.Stderr, Getenv: sys.Getenv,
 		Help: func(name string) error {
-			root := New(sys)
+			a := &app{System: sys}
+			root := a.root()
 			path := []string{"agent"}
 			if name != "" {
 				path = append(path, name)
 			}
-			cmd, _, err := root.Find(path)
+			cmd, rest, err := root.Find(path)
 			if err != nil {
 				return err
+			}
+			if method, ok := agent.Find(name); ok && len(rest) > 0 {
+				of := a.agentCommand(method)
+				cmd.AddCommand(of)
+				cmd = of
 			}
 			return cmd.Help()
 		},
@@ -112,7 +118,7 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.Flags().Bool("version", false, "show the version of this command")
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.socket, "socket", "", "the host's `PATH` (default $VANT_SOCKET, else a name in $XDG_RUNTIME_DIR or /tmp)")
+	flags.StringVar(&a.socket, "socket", "", "`PATH` of the host's socket (default $VANT_SOCKET, else a name in $XDG_RUNTIME_DIR or /tmp)")
 	flags.DurationVar(&a.timeout, "timeout", 0, "bound for one call, such as 30s (default 5m10s)")
 	flags.BoolVar(&a.json, "json", false, "print the host's whole reply, failures too")
 	root.AddCommand(
