@@ -27,7 +27,7 @@ func (a *actor) aftermath(ctx context.Context, in *input, inputs int, name strin
 	if err := a.flush(ctx, in); err != nil {
 		end()
 		if told != nil {
-			<-told
+			_ = <-told // nobody asks any more
 		}
 		return nil, false, err
 	}
