@@ -26,6 +26,9 @@ type person struct {
 	pages     []sheet
 	activated []string
 	waiting   []int64 // frame trees that sleeping pages owe
+	trees     int     // that were asked for
+	loader    string  // of the navigations that are asked for
+	children  string  // of the pages' documents
 }
 
 type sheet struct {
@@ -37,6 +40,16 @@ type sheet struct {
 // drive gives the model of a person's browser.
 func drive(t *testing.T, pages ...sheet) (*Browser, *person) {
 	t.Helper()
+	b, p := connect(t, Options{Lazy: true, Headed: true}, pages...)
+	if err := b.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b, p
+}
+
+// connect gives the model of a browser with these pages.
+func connect(t *testing.T, o Options, pages ...sheet) (*Browser, *person) {
+	t.Helper()
 	ids, err := OpenIDs(filepath.Join(t.TempDir(), "ids"), hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
@@ -45,15 +58,13 @@ func drive(t *testing.T, pages ...sheet) (*Browser, *person) {
 	answers, theirs := io.Pipe()
 	p := &person{t: t, out: theirs, pages: pages}
 	go p.serve(bufio.NewReader(commands))
-	b := New(answers, ours, Options{IDs: ids, Lazy: true, Headed: true})
+	o.IDs = ids
+	b := New(answers, ours, o)
 	t.Cleanup(func() {
 		b.Close()
 		commands.Close()
 		theirs.Close()
 	})
-	if err := b.Join(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return b, p
 }
 
@@ -130,9 +141,18 @@ func (p *person) do(id int64, method, session, target string) {
 			p.tree(owed, target)
 		}
 		p.waiting = nil
+	case "Target.setAutoAttach":
+		for _, g := range p.pages {
+			if session == "" {
+				p.say(`{"method":"Target.attachedToTarget","params":{"sessionId":%q,"targetInfo":%s,"waitingForDebugger":false}}`, g.id, g.info())
+			}
+		}
+	case "Page.navigate":
+		result = fmt.Sprintf(`{"frameId":%q,"loaderId":%q}`, session, p.loader)
 	case "Runtime.evaluate":
 		return // its scripts never end
 	case "Page.getFrameTree":
+		p.trees++
 		if p.find(session).asleep {
 			p.waiting = append(p.waiting, id)
 			return
@@ -148,7 +168,7 @@ func (p *person) do(id int64, method, session, target string) {
 }
 
 func (p *person) tree(id int64, session string) {
-	p.say(`{"id":%d,"result":{"frameTree":{"frame":{"id":%q,"loaderId":"L","url":"https://%s.test/"}}},"sessionId":%q}`, id, session, session, session)
+	p.say(`{"id":%d,"result":{"frameTree":{"frame":{"id":%q,"loaderId":"L","url":"https://%s.test/"}%s}},"sessionId":%q}`, id, session, session, p.children, session)
 }
 
 func (p *person) move(id string, window int64) {
