@@ -9,9 +9,9 @@ import (
 
 // Mark is a moment in a tab's life, before an action.
 type Mark struct {
-	requested, committed, within, stops, dialogs, errors, downloads int
-	tabs                                                            map[int]bool
-	url                                                             string
+	requested, committed, within, stops, dialogs, errors, downloads, saves int
+	tabs                                                                   map[int]bool
+	url                                                                    string
 }
 
 // Effects are what an action has caused.
@@ -39,7 +39,7 @@ func (t *Tab) Mark() Mark {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := Mark{
-		requested: t.requested, committed: t.committed, within: t.sameDocument, stops: t.stops, dialogs: t.dialogs, downloads: t.downloads,
+		requested: t.requested, committed: t.committed, within: t.sameDocument, stops: t.stops, dialogs: t.dialogs, downloads: t.downloads, saves: t.saves,
 		errors: t.Diagnostics.Errors(), tabs: make(map[int]bool, len(b.tabs)), url: t.url,
 	}
 	for id := range b.tabs {
@@ -48,12 +48,13 @@ func (t *Tab) Mark() Mark {
 	return m
 }
 
-// beginBound is how long a navigation that a page has asked for may take to begin.
+// beginBound is how long a navigation or a download that a page has asked for may
+// take to begin.
 const beginBound = 5 * time.Second
 
 // Since tells what has come since a mark. When a navigation was begun it waits for
-// the new document, until ctx ends.
-func (t *Tab) Since(ctx context.Context, m Mark) (Effects, error) {
+// the new document, until ctx ends. saves: the page has asked for a download.
+func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 	b := t.browser
 	over := func() bool {
 		return t.committed > m.committed || t.sameDocument > m.within || t.stops > m.stops || t.downloads > m.downloads ||
@@ -61,7 +62,19 @@ func (t *Tab) Since(ctx context.Context, m Mark) (Effects, error) {
 	}
 	b.mu.Lock()
 	began := t.requested > m.requested
+	saves = saves || t.saves > m.saves
 	b.mu.Unlock()
+	if saves && !began {
+		begin, cancel := context.WithTimeout(ctx, beginBound)
+		err := t.wait(begin, func() bool {
+			began = t.requested > m.requested // what another site offers is not saved, but shown
+			return began || over()
+		})
+		cancel()
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return Effects{}, err
+		}
+	}
 	if began {
 		begin, cancel := context.WithTimeout(ctx, beginBound)
 		err := t.wait(begin, func() bool { return over() || t.loading })
