@@ -9,9 +9,9 @@ import (
 
 // Mark is a moment in a tab's life, before an action.
 type Mark struct {
-	requested, committed, within, stops, dialogs, errors, downloads, saves int
-	tabs                                                                   map[int]bool
-	url                                                                    string
+	requested, committed, within, stops, dialogs, errors, downloads int
+	tabs                                                            map[int]bool
+	url                                                             string
 }
 
 // Effects are what an action has caused.
@@ -39,7 +39,7 @@ func (t *Tab) Mark() Mark {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := Mark{
-		requested: t.requested, committed: t.committed, within: t.sameDocument, stops: t.stops, dialogs: t.dialogs, downloads: t.downloads, saves: t.saves,
+		requested: t.requested, committed: t.committed, within: t.sameDocument, stops: t.stops, dialogs: t.dialogs, downloads: t.downloads,
 		errors: t.Diagnostics.Errors(), tabs: make(map[int]bool, len(b.tabs)), url: t.url,
 	}
 	for id := range b.tabs {
@@ -62,13 +62,12 @@ func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 	}
 	b.mu.Lock()
 	began := t.requested > m.requested
-	saves = saves || t.saves > m.saves
 	b.mu.Unlock()
 	if saves && !began {
 		begin, cancel := context.WithTimeout(ctx, beginBound)
 		err := t.wait(begin, func() bool {
 			began = t.requested > m.requested // what another site offers is not saved, but shown
-			return began || over()
+			return began || t.downloads > m.downloads || t.dialog != nil
 		})
 		cancel()
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) {

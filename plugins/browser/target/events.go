@@ -210,11 +210,7 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		}
 	case "Page.frameRequestedNavigation":
 		e := decode[frameEvent](params)
-		switch {
-		case e.Placement == "download":
-			t.saves++
-			t.notify()
-		case e.FrameID == string(t.main.ID) && e.Placement == "currentTab" && opens(e.URL):
+		if e.FrameID == string(t.main.ID) && e.Placement == "currentTab" && opens(e.URL) {
 			t.requested++
 			t.notify()
 		}

@@ -35,6 +35,7 @@ type sheet struct {
 	id, context string
 	window      int64 // 0: the browser does not say
 	asleep      bool
+	blank       bool // it has no address yet
 }
 
 // drive gives the model of a person's browser.
@@ -113,7 +114,11 @@ func (p *person) find(id string) *sheet {
 }
 
 func (g sheet) info() string {
-	return fmt.Sprintf(`{"targetId":%q,"type":"page","title":%q,"url":"https://%s.test/","browserContextId":%q}`, g.id, g.id, g.id, g.context)
+	url := "https://" + g.id + ".test/"
+	if g.blank {
+		url = "about:blank"
+	}
+	return fmt.Sprintf(`{"targetId":%q,"type":"page","title":%q,"url":%q,"browserContextId":%q}`, g.id, g.id, url, g.context)
 }
 
 func (p *person) do(id int64, method, session, target string) {
@@ -179,7 +184,7 @@ func (p *person) move(id string, window int64) {
 
 func TestTabsAreKnownAndNoPageIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, _ := drive(t, sheet{"a", "home", 7, true}, sheet{"b", "home", 8, true}, sheet{"c", "secret", 9, true})
+		b, _ := drive(t, sheet{id: "a", context: "home", window: 7, asleep: true}, sheet{id: "b", context: "home", window: 8, asleep: true}, sheet{id: "c", context: "secret", window: 9, asleep: true})
 		got := b.Tabs()
 		want := []TabInfo{
 			{ID: 1, WindowID: 1, URI: "https://a.test/", Title: "a", Current: true},
@@ -195,7 +200,7 @@ func TestTabsAreKnownAndNoPageIsAsked(t *testing.T) {
 
 func TestASleepingTabIsWokenByWhoActsInItOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, p := drive(t, sheet{"a", "home", 7, false}, sheet{"b", "home", 7, true})
+		b, p := drive(t, sheet{id: "a", context: "home", window: 7}, sheet{id: "b", context: "home", window: 7, asleep: true})
 		awake, asleep := b.byTarget["a"], b.byTarget["b"]
 		ended := make(chan error)
 		go func() { ended <- asleep.Attach(t.Context(), false) }()
@@ -220,7 +225,7 @@ func TestASleepingTabIsWokenByWhoActsInItOnly(t *testing.T) {
 
 func TestADiscardedTabEndsItsWaitAndNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, p := drive(t, sheet{"a", "home", 7, true})
+		b, p := drive(t, sheet{id: "a", context: "home", window: 7, asleep: true})
 		tab := b.byTarget["a"]
 		ended := make(chan error)
 		go func() { ended <- tab.Attach(t.Context(), false) }()
@@ -264,7 +269,7 @@ func TestWhoWaitsIsToldWhatHasEnded(t *testing.T) {
 			t.Run(what+", "+which, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					asleep := what == "an attachment"
-					b, p := drive(t, sheet{"a", "home", 7, asleep})
+					b, p := drive(t, sheet{id: "a", context: "home", window: 7, asleep: asleep})
 					tab := b.byTarget["a"]
 					if !asleep {
 						if err := tab.Attach(t.Context(), false); err != nil {
@@ -302,7 +307,7 @@ func TestATabIsInTheWindowWhereAPersonHasPutIt(t *testing.T) {
 		return all
 	}
 	synctest.Test(t, func(t *testing.T) {
-		b, p := drive(t, sheet{"a", "home", 7, false}, sheet{"b", "home", 7, false}, sheet{"c", "home", 8, false})
+		b, p := drive(t, sheet{id: "a", context: "home", window: 7}, sheet{id: "b", context: "home", window: 7}, sheet{id: "c", context: "home", window: 8})
 		for _, step := range []struct {
 			name   string
 			id     string

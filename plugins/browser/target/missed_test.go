@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,12 +39,15 @@ func launched(t *testing.T) (*Tab, *person, *[]string) {
 			d := data.(map[string]any)
 			*told = append(*told, fmt.Sprint(d["event"], " ", d["uri"]))
 		}
-	}}, sheet{id: "a", context: "home", window: 7})
+	}}, sheet{id: "a", context: "home", window: 7, blank: true})
 	p.loader = "L"
 	synctest.Wait()
 	tab, err := b.Tab(0)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if tab.url != "about:blank" {
+		t.Fatalf("the tab is at %s", tab.url)
 	}
 	return tab, p, told
 }
@@ -144,12 +148,37 @@ func TestTheAddressOfAPopUpIsThatOfItsDocument(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tab, p, _ := launched(t)
 		tab.browser.mu.Lock()
-		tab.opener, tab.url = 9, "about:blank"
+		tab.opener = 9
 		tab.browser.mu.Unlock()
 		p.tell(begins("L", address))
 		synctest.Wait()
 		if got := tab.Info(); got.URI != "about:blank" || !got.Loading {
 			t.Errorf("the tab is %+v", got)
+		}
+	})
+}
+
+// TestNoLoginIsInTheModel: whatever tells of an address.
+func TestNoLoginIsInTheModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tab, p, told := launched(t)
+		mark := tab.Mark()
+		const login = "https://me:secret@a.test/"
+		p.tell(begins("L", login),
+			`{"method":"Network.requestWillBeSent","sessionId":"a","params":{"requestId":"L","loaderId":"L","frameId":"a","type":"Document","redirectResponse":{"status":302},"request":{"url":"`+login+`"}}}`,
+			`{"method":"Network.loadingFailed","sessionId":"a","params":{"requestId":"L","type":"Document","errorText":"net::ERR_FAILED"}}`,
+			comes("L", login), reaches("load", "L"),
+			`{"method":"Page.navigatedWithinDocument","sessionId":"a","params":{"frameId":"a","url":"`+login+`#x"}}`,
+			`{"method":"Page.frameNavigated","sessionId":"a","params":{"frame":{"id":"f","parentId":"a","loaderId":"F","url":"`+login+`"}}}`,
+			`{"method":"Browser.downloadWillBegin","params":{"frameId":"a","url":"`+login+`","suggestedFilename":"x"}}`)
+		synctest.Wait()
+		effects, err := tab.Since(t.Context(), mark, false)
+		if err != nil || effects.Download == nil || len(*told) != 4 {
+			t.Fatalf("what came is %+v, %v, %q", effects, err, *told)
+		}
+		all := fmt.Sprintf("%+v %+v %+v %+v %q", tab.Info(), tab.Frames(), effects, *effects.Download, *told)
+		if strings.Contains(all, "secret") || strings.Contains(all, "@a.test") {
+			t.Error(all)
 		}
 	})
 }

@@ -41,7 +41,6 @@ type Tab struct {
 	dialogs       int             // that have opened so far
 	lastDialog    Dialog
 	downloads     int // that the page has begun so far
-	saves         int // that it has asked for by a navigation
 	lastDownload  Download
 	failures      int     // loads that failed so far
 	issued        []int64 // generations of refs
