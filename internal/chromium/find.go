@@ -58,13 +58,13 @@ func named(path, search string) (string, error) {
 		if file := lookPath(path, search); file != "" {
 			return file, nil
 		}
-		return "", fmt.Errorf("browser.path: no program %q in PATH; name it by its absolute path", path)
+		return "", fmt.Errorf("plugins.browser.path: no program %q in PATH; name it by its absolute path", path)
 	}
 	if !filepath.IsAbs(path) {
-		return "", fmt.Errorf("browser.path: %q is not an absolute path", path)
+		return "", fmt.Errorf("plugins.browser.path: %q is not an absolute path", path)
 	}
 	if err := executable(path); err != nil {
-		return "", fmt.Errorf("browser.path: %w", err)
+		return "", fmt.Errorf("plugins.browser.path: %w", err)
 	}
 	return path, nil
 }

@@ -34,7 +34,7 @@ func (c config) check() error {
 			return fmt.Errorf("%s is not an absolute path", folder)
 		}
 	}
-	if _, err := urlpolicy.New(urlpolicy.Config{AllowHosts: c.AllowHosts, DenyHosts: c.DenyHosts}); err != nil {
+	if _, err := c.hosts(); err != nil {
 		return err
 	}
 	if c.Attach != "" {
@@ -61,4 +61,10 @@ func (c config) check() error {
 		}
 	}
 	return nil
+}
+
+// hosts judges what callers name as the browser's own rules do: by name, not by
+// what it resolves to.
+func (c config) hosts() (*urlpolicy.Policy, error) {
+	return urlpolicy.New(urlpolicy.Config{AllowHosts: c.AllowHosts, DenyHosts: c.DenyHosts, NamesOnly: true})
 }

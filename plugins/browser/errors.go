@@ -50,7 +50,7 @@ func coded(err error) error {
 	case errors.As(err, &rejected):
 		return sdk.Errorf("navigation_rejected", "%s", rejected.Error()).With(map[string]any{"rule": rejected.Rule}).From(sdk.Caller)
 	case errors.As(err, &denied):
-		return sdk.Errorf("navigation_rejected", "%s", denied.Error()).With(map[string]any{"rule": denied.Rule}).From(sdk.Caller)
+		return sdk.Errorf("navigation_rejected", "%s is refused by plugins.browser.%s in the configuration", denied.Host, denied.Rule).With(map[string]any{"rule": denied.Rule}).From(sdk.Caller)
 	case errors.As(err, &external):
 		return sdk.Errorf("navigation_external", "%s", external.Error()).With(map[string]any{"scheme": external.Scheme}).From(sdk.Caller)
 	case errors.As(err, &load):

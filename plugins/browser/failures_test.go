@@ -2,7 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/vant-run/vant/sdk"
@@ -79,6 +82,49 @@ var failures = map[string]func(c *client){
 		}
 		if got := netError(c.t, c.refused("navigation_failed", "browser.forward", p.with(nil))); got != "net::ERR_EMPTY_RESPONSE" {
 			c.t.Errorf("forward gives %s", got)
+		}
+	}, "a password in an address is in nothing that is told": func(c *client) {
+		var made struct {
+			WindowID int `json:"window_id"`
+			TabID    int `json:"tab_id"`
+		}
+		c.call("browser.window.new", map[string]any{"private": true}, &made) // the browser remembers the login
+		c.t.Cleanup(func() { c.ended(c.try("browser.window.close", map[string]any{"window_id": made.WindowID}, nil)) })
+		p := &tab{c, made.TabID}
+		port := site[strings.LastIndex(site, ":"):]
+		logins := map[string]string{ // by what comes of them
+			"http://vant:secret@127.0.0.1" + port + "/auth": "",
+			"http://vant:secret@" + closedPort(c.t) + "/x":  "navigation_failed",
+			"http://vant:secret@no-such-host.invalid/":      "navigation_failed",
+			"http://vant:secret@127.0.0.1:99999/":           "navigation_rejected",
+			"ftp://vant:secret@127.0.0.1/":                  "navigation_rejected",
+			"vant:secret@127.0.0.1":                         "navigation_rejected",
+		}
+		for url, want := range logins {
+			var told any
+			err := c.try("browser.navigate", p.with(map[string]any{"uri": url, "wait": "load"}), &told)
+			var e *sdk.Error
+			if errors.As(err, &e) != (want != "") || e != nil && e.Code != want {
+				c.t.Errorf("%s gave %v, %v", url, told, err)
+			}
+			all := fmt.Sprint(told, err)
+			if e != nil {
+				all += fmt.Sprintf(" %s", e.Data)
+			}
+			for method, params := range map[string]map[string]any{
+				"browser.tabs": {}, "page.frames": p.with(nil), "page.diagnostics": p.with(nil), "page.native_diagnostics": p.with(nil),
+				"page.snapshot": p.with(nil), "page.inspect": p.with(map[string]any{"kind": "metadata"}),
+			} {
+				var raw json.RawMessage
+				c.call(method, params, &raw)
+				all += "\n" + method + " " + string(raw)
+			}
+			for _, e := range c.published("tab_id", p.id, "page.load", "page.load_failed") {
+				all += "\n" + e.Type + " " + string(e.Data)
+			}
+			if i := strings.Index(all, "secret"); i >= 0 {
+				c.t.Errorf("%s: …%s", url, all[max(0, i-200):min(len(all), i+50)])
+			}
 		}
 	},
 }

@@ -69,7 +69,7 @@ func (f folders) have(path string) bool {
 }
 
 func (f folders) denied(path string) error {
-	return sdk.Errorf("permission_denied", "%s is not below a folder of browser.%s in the configuration", path, f.key).From(sdk.Caller)
+	return sdk.Errorf("permission_denied", "%s is not below a folder of plugins.browser.%s in the configuration", path, f.key).From(sdk.Caller)
 }
 
 // rawFiles judges the files of a raw command as those of an upload.

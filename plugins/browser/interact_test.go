@@ -394,6 +394,26 @@ func TestWhatAnActionCauses(t *testing.T) {
 			if d["filename"] != "report.txt" || d["uri"] != site+"/download?name=report.txt" {
 				c.t.Errorf("it gave %v", out)
 			}
+			for name, click := range map[string]func() m{
+				"a link that saves": func() m { return p.does("click", sel("#my-saves")) },
+				"what is in it":     func() m { return p.does("click", sel("#my-saves b")) },
+				"what is around it": func() m { return p.does("click", sel("#my-around")) },
+				"a key":             func() m { return p.does("key", sel("#my-saves", "value", "Enter")) },
+				"a slow answer":     func() m { return p.does("click", sel("#my-slow")) },
+				"a script's data":   func() m { return p.does("click", sel("#my-data")) },
+				"none, prevented":   func() m { return p.does("click", sel("#my-prevented")) },
+			} {
+				p = c.open("/pages/downloads")
+				p.js(`document.body.innerHTML += '<div id=my-around style="width:8em"><a id=my-saves href="/download?name=s.txt" download><b>Save this</b></a></div>' +
+					'<p><a id=my-slow href="/slow?ms=700" download>Slow</a><p><a id=my-data download="s.txt" href="data:text/plain,x">Data</a>' +
+					'<p><a id=my-prevented href="/download?name=p.txt" download onclick="event.preventDefault()">Prevented</a>'; 1`)
+				began := time.Now()
+				out := click()
+				d, _ := out["download"].(m)
+				if none := name == "none, prevented"; none == (d["filename"] != nil) || none && time.Since(began) > 4*time.Second {
+					c.t.Errorf("%s gave %v after %v", name, out, time.Since(began))
+				}
+			}
 			p = c.open("/pages/buttons")
 			p.js(`plain.onclick = () => { console.error('one'); throw new Error('two') }`)
 			if out := p.does("click", sel("#plain")); number(out["console_errors"]) != 2 {

@@ -63,7 +63,7 @@ func (l *life) configure(ctx context.Context, c config) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	hosts, err := urlpolicy.New(urlpolicy.Config{AllowHosts: c.AllowHosts, DenyHosts: c.DenyHosts})
+	hosts, err := c.hosts()
 	if err != nil {
 		return err
 	}

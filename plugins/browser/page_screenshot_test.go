@@ -74,6 +74,9 @@ func TestScreenshots(t *testing.T) {
 			if out.Width > 100 || out.Height > 50 || like(shown.At(out.Width/2, out.Height/2), 0, 0, 255) {
 				c.t.Errorf("one element: %+v", out)
 			}
+			if again, _ := p.shoot(dir, m{"selector": "button", "ref": "@e1_1"}); again.Width != out.Width || again.Height != out.Height {
+				c.t.Errorf("the same by a selector: %+v", again)
+			}
 			p.is("scrollY", 0)
 			p.js("scrollTo(0, 1500)")
 			if _, shown := p.shoot(dir, nil); !like(shown.At(300, 300), 0, 255, 0) {
@@ -90,6 +93,10 @@ func TestScreenshots(t *testing.T) {
 		"refs are drawn at their elements, in frames too": func(c *client) {
 			p, dir := c.open("/pages/frames-cross"), c.t.TempDir()
 			p.find("button", "Other site")
+			var frames []struct{ ID string }
+			c.call("page.frames", p.with(nil), &frames)
+			var v any
+			c.call("page.javascript", p.with(m{"frame": frames[len(frames)-1].ID, "script": `document.body.insertAdjacentHTML('afterbegin', '<div id="only-in-a-frame" style="width:40px;height:30px"></div>')`}), &v)
 			for _, id := range []string{"outer", "cross"} {
 				at := p.js("(r => ({x: Math.round(r.x), y: Math.round(r.y), w: Math.round(r.width), h: Math.round(r.height)}))(" + id + ".getBoundingClientRect())").(m)
 				_, shown := p.shoot(dir, m{"annotate": true})
@@ -105,10 +112,26 @@ func TestScreenshots(t *testing.T) {
 					c.t.Errorf("%d points are drawn on %s", drawn, id)
 				}
 			}
+			if out, _ := p.shoot(dir, m{"selector": "#only-in-a-frame"}); out.Width != 40 || out.Height != 30 {
+				c.t.Errorf("an element of a frame: %+v", out)
+			}
 			if _, shown := p.shoot(dir, m{"annotate": true, "format": "jpeg", "full_page": true}); shown == nil {
 				c.t.Error("there is no picture")
 			}
 			c.refused("invalid_params", "page.screenshot", p.with(m{"path": dir + "/x", "annotate": true, "format": "webp"}))
+		},
+		"only what can be used is drawn around": func(c *client) {
+			p, dir := c.page(`<main><form style="padding:20px"><h1>Title</h1><button type="button">Go</button></form></main>`), c.t.TempDir()
+			around := func(selector string) bool {
+				r := p.js("(r => ({x: Math.round(r.x), y: Math.round(r.y), w: Math.round(r.width)}))(document.querySelector('" + selector + "').getBoundingClientRect())").(m)
+				_, shown := p.shoot(dir, m{"annotate": true})
+				return like(shown.At(number(r["x"])+number(r["w"])/2, number(r["y"])), 200, 0, 60)
+			}
+			for selector, want := range map[string]bool{"main": false, "form": false, "h1": false, "button": true} {
+				if around(selector) != want {
+					c.t.Errorf("%s: drawn around %v", selector, !want)
+				}
+			}
 		},
 		"what cannot be written or shown says why, and leaves nothing": func(c *client) {
 			p, dir := c.open("/pages/buttons"), c.t.TempDir()
@@ -123,7 +146,14 @@ func TestScreenshots(t *testing.T) {
 			}
 			c.refused("invalid_params", "page.screenshot", p.with(nil))
 			c.refused("invalid_params", "page.screenshot", p.with(m{"path": dir + "/x", "format": "gif"}))
-			c.refused("invalid_params", "page.screenshot", p.with(m{"path": dir + "/x", "ref": "@e1"}))
+			for words, params := range map[string]m{
+				"no snapshot": {"ref": "@e1"}, "nothing fits the selector": {"selector": "#nope"}, "selector": {"selector": "###"},
+			} {
+				params["path"] = dir + "/x"
+				if e := c.refused("invalid_params", "page.screenshot", p.with(params)); !strings.Contains(e.Message, words) {
+					c.t.Errorf("%v: %s", params, e.Message)
+				}
+			}
 			p.js("off.style.display = 'none'")
 			for _, e := range p.snapshot(nil) {
 				if e.Name == "Disabled" {

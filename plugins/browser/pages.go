@@ -39,11 +39,11 @@ type interact struct {
 	onTab
 	Ref       *string         `json:"ref,omitempty" doc:"of a snapshot: @e3_7"`
 	Selector  string          `json:"selector,omitempty" doc:"CSS; wins over ref"`
-	Action    string          `json:"action" enum:"click,dblclick,hover,focus,blur,fill,type,clear,select,check,uncheck,scroll,key,press,drag,upload"`
-	Value     json.RawMessage `json:"value,omitempty" doc:"a text or a number; for select also a list"`
+	Action    string          `json:"action" enum:"click,dblclick,hover,focus,blur,fill,type,clear,select,check,uncheck,scroll,key,press,drag,upload" doc:"what to do: fill replaces what a field holds, type adds key by key; key presses in the element, press in what has the focus"`
+	Value     json.RawMessage `json:"value,omitempty" doc:"of fill, type, select (also a list), key, press and scroll: a text or a number"`
 	TimeoutMS int             `json:"timeout_ms" default:"1000" clamp:"0,30000" doc:"how long the element may take until it can be used; 0: look once"`
-	Button    string          `json:"button,omitempty" enum:"left,right,middle"`
-	Modifiers []string        `json:"modifiers,omitempty" doc:"Control, Shift, Alt, Meta"`
+	Button    string          `json:"button,omitempty" enum:"left,right,middle" doc:"of click and dblclick; left without it"`
+	Modifiers []string        `json:"modifiers,omitempty" doc:"held meanwhile: Control, Shift, Alt, Meta"`
 	Count     int             `json:"count,omitempty" min:"1" max:"10" doc:"clicks or key strokes"`
 	Position  *page.Point     `json:"position,omitempty" doc:"in the element, from its upper left corner"`
 	Files     []string        `json:"files,omitempty" doc:"absolute paths, for upload"`
@@ -74,9 +74,10 @@ type shot struct {
 	Path     string `json:"path" doc:"absolute; the file is replaced in one step"`
 	FullPage bool   `json:"full_page,omitempty"`
 	Ref      string `json:"ref,omitempty" doc:"only this element"`
+	Selector string `json:"selector,omitempty" doc:"only the first element that fits; wins over ref"`
 	Format   string `json:"format" default:"png" enum:"png,jpeg,webp"`
 	Quality  int    `json:"quality" default:"80" clamp:"1,100" doc:"of jpeg and webp"`
-	Annotate bool   `json:"annotate,omitempty" doc:"draw boxes with refs"`
+	Annotate bool   `json:"annotate,omitempty" doc:"draw boxes with refs around what can be used; with png and jpeg"`
 }
 
 type diagnose struct {
@@ -168,7 +169,7 @@ func pages(p *sdk.Plugin, l *life) {
 				return page.Picture{}, coded(err)
 			}
 			picture, err := page.Screenshot(ctx, t, page.Shot{
-				Path: path, FullPage: in.FullPage, Ref: in.Ref, Format: in.Format, Quality: in.Quality, Annotate: in.Annotate,
+				Path: path, FullPage: in.FullPage, Element: page.Element{Ref: in.Ref, Selector: in.Selector}, Format: in.Format, Quality: in.Quality, Annotate: in.Annotate,
 			})
 			return picture, coded(err)
 		}, quick, common, sdk.Errors("screenshot_error", "permission_denied"), sdk.Since("0.1.0"), sdk.Example(`{"path":"/tmp/page.png"}`))

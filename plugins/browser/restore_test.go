@@ -73,7 +73,7 @@ func TestLostTabsComeBackWhenTheConfigurationSaysSo(t *testing.T) {
 	windows := make(map[int]int)
 	for _, r := range said.Restored {
 		was, is := shown(before, r.Was), shown(after, r.TabID)
-		if is.ID <= before[len(before)-1].ID || is.Private || is.Current != was.Current {
+		if is.ID <= before[len(before)-1].ID || is.Private || is.Current != was.Current || is.URI != was.URI {
 			t.Errorf("%+v came back as %+v", was, is)
 		}
 		if w, known := windows[was.WindowID]; known && w != is.WindowID {

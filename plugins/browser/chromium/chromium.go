@@ -47,9 +47,9 @@ func CheckVersion(product string) error {
 	major, err := strconv.Atoi(strings.SplitN(version, ".", 2)[0])
 	switch {
 	case err != nil || !strings.Contains(name, "Chrom") && !strings.Contains(name, "Edg"):
-		return fmt.Errorf("%q is no Chromium; name one by browser.path", product)
+		return fmt.Errorf("%q is no Chromium; name one by plugins.browser.path", product)
 	case major < minVersion:
-		return fmt.Errorf("%s is too old: version %d or later is needed; update it, or name another one by browser.path", product, minVersion)
+		return fmt.Errorf("%s is too old: version %d or later is needed; update it, or name another one by plugins.browser.path", product, minVersion)
 	}
 	return nil
 }

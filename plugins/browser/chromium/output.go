@@ -184,8 +184,8 @@ func reason(s string) (level, words string) {
 var remedies = []struct{ words, do string }{
 	{"No usable sandbox", "allow unprivileged user namespaces, or install the package chromium-sandbox"},
 	{"error while loading shared libraries", "install the package that has this library, or Chromium anew"},
-	{"Missing X server", "set browser.headless to true, or give the host DISPLAY"},
-	{"cannot open display", "set browser.headless to true, or give the host DISPLAY"},
+	{"Missing X server", `set plugins.browser.headless to "true" (in quotes), or give the host DISPLAY`},
+	{"cannot open display", `set plugins.browser.headless to "true" (in quotes), or give the host DISPLAY`},
 	{"Opening in existing browser session", "a browser runs on this profile already: close it"},
 	{"No space left on device", "free space on the disk of the profile and in /dev/shm"},
 }

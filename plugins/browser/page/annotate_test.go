@@ -6,59 +6,125 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-func TestEveryCharacterOfARefHasAShapeOfItsOwn(t *testing.T) {
-	shapes := make(map[[5]uint8]rune)
-	for _, c := range "e_0123456789" {
-		g, ok := glyphs[c]
-		if !ok || g == [5]uint8{} {
-			t.Errorf("%q has no shape", c)
-		}
+func TestEveryCharacterOfARefIsToldFromEveryOther(t *testing.T) {
+	const least = 3 // dots
+	for c, g := range glyphs {
 		for _, row := range g {
-			if row > 7 {
-				t.Errorf("%q is wider than three dots", c)
+			if row >= 1<<wide {
+				t.Errorf("%q is wider than %d dots", c, wide)
 			}
 		}
-		if other, taken := shapes[g]; taken {
-			t.Errorf("%q looks like %q", c, other)
+		for other, h := range glyphs {
+			different := 0
+			for row := range g {
+				different += bits.OnesCount8(g[row] ^ h[row])
+			}
+			if c != other && different < least {
+				t.Errorf("%q and %q differ in %d dots", c, other, different)
+			}
 		}
-		shapes[g] = c
+	}
+	for _, c := range "@e_0123456789" {
+		if glyphs[c] == [high]uint8{} {
+			t.Errorf("%q has no shape", c)
+		}
 	}
 }
 
-func TestABoxAndItsRefAreDrawnInsideThePicture(t *testing.T) {
+// read gives the ref that is written on a label.
+func read(canvas *image.RGBA, label image.Rectangle) string {
+	var text []rune
+	for x := label.Min.X + pad; x+wide*dot <= label.Max.X-pad; x += (wide + 1) * dot {
+		var g [high]uint8
+		for row := range high {
+			for column := range wide {
+				if canvas.RGBAAt(x+column*dot, label.Min.Y+pad+row*dot) == paper {
+					g[row] |= 1 << (wide - 1 - column)
+				}
+			}
+		}
+		for c, shape := range glyphs {
+			if shape == g {
+				text = append(text, c)
+			}
+		}
+	}
+	return string(text)
+}
+
+func blank(width, height int) *image.RGBA {
+	canvas := image.NewRGBA(image.Rect(0, 0, width, height))
+	fill(canvas, canvas.Bounds(), paper)
+	return canvas
+}
+
+func TestABoxAndItsWholeRefAreDrawnInsideThePicture(t *testing.T) {
 	for _, r := range []image.Rectangle{
-		image.Rect(10, 10, 90, 50), image.Rect(-50, -50, 500, 500), image.Rect(95, 95, 96, 96), image.Rect(200, 200, 300, 300), {},
+		image.Rect(10, 10, 290, 50), image.Rect(-50, -50, 500, 500), image.Rect(295, 195, 296, 196), image.Rect(0, 0, 4, 4), image.Rect(-5, 100, 20, 110),
 	} {
-		canvas := image.NewRGBA(image.Rect(0, 0, 100, 100))
-		frameBox(canvas, r, "@e12_7") // must not panic
-		seen := false
-		for x := range 100 {
-			for y := range 100 {
-				seen = seen || canvas.RGBAAt(x, y) == ink
-			}
-		}
-		if want := r.Overlaps(canvas.Bounds()) || r.Empty(); seen != want && r != image.Rect(-50, -50, 500, 500) {
-			t.Errorf("%v: drawn %v", r, seen)
+		canvas := blank(300, 200)
+		notes := []note{{ref: "@e12_70", box: r}}
+		drawNotes(canvas, notes)
+		if got := read(canvas, notes[0].label); got != "@e12_70" || !notes[0].label.In(canvas.Bounds()) {
+			t.Errorf("%v: the label at %v reads %q", r, notes[0].label, got)
 		}
 	}
-	canvas := image.NewRGBA(image.Rect(0, 0, 100, 100))
-	frameBox(canvas, image.Rect(10, 10, 90, 50), "@e1_1")
-	white := 0
-	for x := range 100 {
-		for y := range 100 {
-			if canvas.RGBAAt(x, y) == paper {
-				white++
-			}
+	for _, r := range []image.Rectangle{image.Rect(400, 400, 500, 500), {}} {
+		canvas := blank(300, 200)
+		drawNotes(canvas, []note{{ref: "@e1_1", box: r}})
+		if !bytes.Equal(canvas.Pix, blank(300, 200).Pix) {
+			t.Errorf("%v: something is drawn", r)
 		}
 	}
-	if white == 0 || canvas.RGBAAt(89, 49) != ink || canvas.RGBAAt(50, 40) != (color.RGBA{}) {
-		t.Errorf("%d dots, corner %v, middle %v", white, canvas.RGBAAt(89, 49), canvas.RGBAAt(50, 40))
+	drawNotes(blank(10, 10), []note{{ref: "@e1_1", box: image.Rect(2, 2, 8, 8)}}) // has no room
+	canvas := blank(300, 200)
+	drawNotes(canvas, []note{{ref: "@e1_1", box: image.Rect(10, 10, 290, 150)}})
+	if canvas.RGBAAt(289, 149) != ink || canvas.RGBAAt(50, 40) != paper {
+		t.Errorf("corner %v, middle %v", canvas.RGBAAt(289, 149), canvas.RGBAAt(50, 40))
+	}
+}
+
+func TestALabelCoversLeast(t *testing.T) {
+	canvas := blank(400, 200)
+	text := func(r image.Rectangle) image.Rectangle {
+		for x := r.Min.X; x < r.Max.X; x += 2 {
+			for y := r.Min.Y; y < r.Max.Y; y += 3 {
+				canvas.SetRGBA(x, y, color.RGBA{0, 0, 0, 255})
+			}
+		}
+		return r
+	}
+	said := []image.Rectangle{
+		text(image.Rect(20, 20, 90, 35)),   // a caption above the first field
+		text(image.Rect(25, 45, 120, 60)),  // what it holds
+		text(image.Rect(25, 105, 75, 115)), // a button that is full of its name
+		text(image.Rect(100, 100, 200, 120)),
+	}
+	notes := []note{
+		{ref: "@e1_1", box: image.Rect(20, 40, 300, 64)},
+		{ref: "@e1_2", box: image.Rect(20, 100, 80, 120)},
+		{ref: "@e1_3", box: image.Rect(20, 124, 80, 144)},
+		{ref: "@e1_4", box: image.Rect(10, 10, 350, 190)}, // around them all
+	}
+	drawNotes(canvas, notes)
+	for i, n := range notes {
+		for _, r := range said {
+			if n.label.Overlaps(r) {
+				t.Errorf("%s at %v covers the text at %v", n.ref, n.label, r)
+			}
+		}
+		for j, other := range notes {
+			if i != j && (n.label.Overlaps(other.label) || j != 3 && n.label.Overlaps(other.box)) {
+				t.Errorf("%s at %v covers %s", n.ref, n.label, other.ref)
+			}
+		}
 	}
 }
 

@@ -99,7 +99,8 @@ type answer struct {
 	Multiple  bool            `json:"multiple"`
 	Directory bool            `json:"directory"`
 	Disabled  bool            `json:"disabled"`
-	To        Point           `json:"to"` // of a drag
+	To        Point           `json:"to"`    // of a drag
+	Saves     bool            `json:"saves"` // a click on a link that saves what it leads to may come, or has
 }
 
 type blocked struct {
@@ -115,6 +116,7 @@ type actor struct {
 	end  time.Time // for the element to become ready
 	mods int
 	sent bool // input events were
+	save bool // they may click on a link that saves what it leads to
 }
 
 // Interact does something with an element of the tab, by real input events. A
@@ -264,6 +266,7 @@ func (a *actor) ask(ctx context.Context, name string, arg map[string]any) (*answ
 		if err := a.at.ask(ctx, name, arg, &ans); err != nil {
 			return nil, err
 		}
+		a.save = ans.Saves
 		if a.a.Selector == "" || ans.Reason != "missing" || ans.Which != "" {
 			return &ans, nil
 		}
@@ -330,7 +333,7 @@ func (a *actor) effects(ctx context.Context, mark target.Mark, out *Outcome) err
 	out.OK = true
 	wait, cancel := context.WithTimeout(ctx, settleBound)
 	defer cancel()
-	e, err := a.t.Since(wait, mark)
+	e, err := a.t.Since(wait, mark, a.saves(wait))
 	if errors.Is(err, target.ErrTabClosed) {
 		return nil // by the action: a window that closes itself
 	}
@@ -345,4 +348,11 @@ func (a *actor) effects(ctx context.Context, mark target.Mark, out *Outcome) err
 		out.Download = &DownloadInfo{URI: e.Download.URL, Filename: e.Download.Filename}
 	}
 	return nil
+}
+
+// saves asks whether a link was clicked that saves what it leads to. A page that
+// cannot say has gone on to something else.
+func (a *actor) saves(ctx context.Context) bool {
+	var ans answer
+	return a.save && a.at.ask(ctx, "saving", nil, &ans) == nil && ans.Saves
 }

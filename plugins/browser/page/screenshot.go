@@ -14,6 +14,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -44,7 +45,7 @@ func (e *ScreenshotError) Error() string { return e.Message }
 type Shot struct {
 	Path     string
 	FullPage bool
-	Ref      string
+	Element         // that alone is shown, when one is named
 	Format   string // png, jpeg or webp
 	Quality  int    // of jpeg and webp, 1 to 100
 	Annotate bool
@@ -131,7 +132,7 @@ func (s Shot) area(ctx context.Context, t *target.Tab) (area, error) {
 	view := metrics.CSSVisualViewport
 	shown := box{view.PageX, view.PageY, view.ClientWidth, view.ClientHeight}
 	switch {
-	case s.Ref != "":
+	case s.one():
 		if shown, err = s.element(ctx, t); err != nil {
 			return area{}, err
 		}
@@ -141,7 +142,7 @@ func (s Shot) area(ctx context.Context, t *target.Tab) (area, error) {
 		shown = box{c.X, c.Y, c.Width, c.Height}
 	}
 	density := 1.0
-	if s.FullPage || s.Ref != "" || s.Annotate { // else it is what fits on a screen
+	if s.FullPage || s.one() || s.Annotate { // else it is what fits on a screen
 		if density, err = pixelDensity(ctx, t); err != nil {
 			return area{}, err
 		}
@@ -186,24 +187,55 @@ func fit(shown box, density float64, drawn bool) area {
 	return a
 }
 
-// element is where the element of the ref is, in the main frame's viewport.
+// one tells whether the picture is of one element.
+func (s Shot) one() bool { return s.Ref != "" || s.Selector != "" }
+
+// boxed is where an element is in its frame's viewport.
+type boxed struct {
+	Failure
+	box
+}
+
+// element is where the element is, in the main frame's viewport.
 func (s Shot) element(ctx context.Context, t *target.Tab) (box, error) {
-	at, failure := where(t, Element{Ref: s.Ref})
+	if s.Selector != "" {
+		s.Ref = ""
+	}
+	at, failure := where(t, s.Element)
 	if failure != nil {
 		return box{}, &FailedTarget{Code: failure.Error, Reason: failure.Reason}
 	}
-	var ans struct {
-		Failure
-		box
+	look := func(ctx context.Context, at *place) (boxed, error) {
+		var ans boxed
+		err := at.ask(ctx, "box", map[string]any{"target": s.Element}, &ans)
+		return ans, err
 	}
-	err := at.ask(ctx, "box", map[string]any{"target": Element{Ref: s.Ref}}, &ans)
+	ans, err := look(ctx, &at)
+	if err == nil && s.Selector != "" && ans.Reason == "missing" { // in the page; then in its frames
+		var mu sync.Mutex
+		found := make(map[*target.Frame]boxed)
+		var ok bool
+		at, ok, err = firstFrame(ctx, t, time.Now(), func(ctx context.Context, at *place) (bool, error) {
+			ans, err := look(ctx, at)
+			mu.Lock()
+			defer mu.Unlock()
+			found[at.frame] = ans
+			return ans.OK, err
+		})
+		if ok {
+			ans = found[at.frame]
+		}
+	}
 	if failure, err = stale(at, err); err != nil {
 		return box{}, err
 	}
 	if failure == nil && !ans.OK {
 		failure = &ans.Failure
 	}
-	if failure != nil {
+	switch {
+	case failure != nil && failure.Error == "invalid_selector":
+		return box{}, &ParamError{"selector", failure.Message}
+	case failure != nil:
 		return box{}, &FailedTarget{Code: failure.Error, Reason: failure.Reason}
 	}
 	if ans.Width <= 0 || ans.Height <= 0 {
@@ -218,7 +250,7 @@ func (s Shot) element(ctx context.Context, t *target.Tab) (box, error) {
 
 // marks are the boxes of what a snapshot shows, with dx and dy added.
 func marks(ctx context.Context, t *target.Tab, dx, dy float64) ([]marked, error) {
-	raw, err := Snapshot(ctx, t, SnapshotOptions{Limit: 500, MaxBytes: 1 << 20, Detail: true})
+	raw, err := Snapshot(ctx, t, SnapshotOptions{Limit: 500, MaxBytes: 1 << 20, Bounds: true})
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +288,7 @@ func marks(ctx context.Context, t *target.Tab, dx, dy float64) ([]marked, error)
 }
 
 func (s Shot) capture(ctx context.Context, t *target.Tab, clip *page.Viewport) ([]byte, error) {
-	fast, beyond := true, s.FullPage || s.Ref != ""
+	fast, beyond := true, s.FullPage || s.one()
 	p := page.CaptureScreenshotParams{
 		Format: page.CaptureScreenshotFormat(s.Format), OptimizeForSpeed: &fast, CaptureBeyondViewport: &beyond, Clip: clip,
 	}
@@ -285,16 +317,18 @@ func (s Shot) annotate(data []byte, a area) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	canvas, ok := decoded.(draw.Image)
+	canvas, ok := decoded.(*image.RGBA)
 	if !ok {
 		canvas = image.NewRGBA(decoded.Bounds())
 		draw.Draw(canvas, canvas.Bounds(), decoded, decoded.Bounds().Min, draw.Src)
 	}
 	scale := float64(canvas.Bounds().Dx()) / a.clip.Width
-	for _, b := range a.boxes {
+	notes := make([]note, len(a.boxes))
+	for i, b := range a.boxes {
 		x, y := int((b.X-a.clip.X)*scale), int((b.Y-a.clip.Y)*scale)
-		frameBox(canvas, image.Rect(x, y, x+int(b.Width*scale), y+int(b.Height*scale)), b.ref)
+		notes[i] = note{ref: b.ref, box: image.Rect(x, y, x+int(b.Width*scale), y+int(b.Height*scale))}
 	}
+	drawNotes(canvas, notes)
 	var out bytes.Buffer
 	if s.Format == "jpeg" {
 		err = jpeg.Encode(&out, canvas, &jpeg.Options{Quality: s.Quality})

@@ -29,6 +29,7 @@ type SnapshotOptions struct {
 	Role     string // only elements with that role
 	Outline  bool
 	Detail   bool
+	Bounds   bool // where the elements are, without what Detail adds besides
 }
 
 // FailedTarget says why a ref or selector names nothing that can be used.
@@ -43,7 +44,19 @@ func (e *FailedTarget) Error() string {
 	if e.Message != "" {
 		return e.Message
 	}
+	if words := inWords[e.Reason]; e.Code == "stale_or_missing" && words != "" {
+		return words
+	}
 	return e.Code + ": " + e.Reason
+}
+
+// inWords say why there is no such element, and what to do.
+var inWords = map[string]string{
+	target.Navigated: "the document of the ref has gone: take a snapshot",
+	"detached":       "the element of the ref was removed: take a snapshot",
+	"changed":        "the element of the ref has another role or name now: take a snapshot",
+	"unknown":        "no snapshot of this tab has given the ref: take one",
+	"missing":        "nothing fits the selector: look at the page, or wait for it with page.wait",
 }
 
 // view is what one frame shows.
@@ -90,6 +103,9 @@ func take(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMessag
 	}
 	if o.Outline {
 		arg["format"] = "outline"
+	}
+	if o.Bounds {
+		arg["bounds"] = true
 	}
 	if o.Text != "" || o.Role != "" {
 		arg["filter"] = map[string]string{"text": o.Text, "role": o.Role}

@@ -48,12 +48,13 @@ func (t *Tab) Mark() Mark {
 	return m
 }
 
-// beginBound is how long a navigation that a page has asked for may take to begin.
+// beginBound is how long a navigation or a download that a page has asked for may
+// take to begin.
 const beginBound = 5 * time.Second
 
 // Since tells what has come since a mark. When a navigation was begun it waits for
-// the new document, until ctx ends.
-func (t *Tab) Since(ctx context.Context, m Mark) (Effects, error) {
+// the new document, until ctx ends. saves: the page has asked for a download.
+func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 	b := t.browser
 	over := func() bool {
 		return t.committed > m.committed || t.sameDocument > m.within || t.stops > m.stops || t.downloads > m.downloads ||
@@ -62,6 +63,17 @@ func (t *Tab) Since(ctx context.Context, m Mark) (Effects, error) {
 	b.mu.Lock()
 	began := t.requested > m.requested
 	b.mu.Unlock()
+	if saves && !began {
+		begin, cancel := context.WithTimeout(ctx, beginBound)
+		err := t.wait(begin, func() bool {
+			began = t.requested > m.requested // what another site offers is not saved, but shown
+			return began || t.downloads > m.downloads || t.dialog != nil
+		})
+		cancel()
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return Effects{}, err
+		}
+	}
 	if began {
 		begin, cancel := context.WithTimeout(ctx, beginBound)
 		err := t.wait(begin, func() bool { return over() || t.loading })

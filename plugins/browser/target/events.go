@@ -125,7 +125,7 @@ func (b *Browser) rootEvent(method string, params []byte) {
 		for _, t := range b.tabs {
 			if t.frames[cdp.FrameID(d.FrameID)] != nil {
 				t.downloads++
-				t.lastDownload = d.Download
+				t.lastDownload = Download{URL: bare(d.URL), Filename: d.Filename}
 				t.notify()
 			}
 		}
@@ -201,9 +201,9 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 	case "Page.navigatedWithinDocument":
 		e := decode[frameEvent](params)
 		if f := t.frames[cdp.FrameID(e.FrameID)]; f != nil {
-			f.url = e.URL
+			f.url = bare(e.URL)
 			if f == t.main {
-				t.url = e.URL
+				t.url = f.url
 				t.sameDocument++
 				t.notify()
 			}
@@ -217,12 +217,12 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 	case "Page.frameStartedNavigating":
 		e := decode[frameEvent](params)
 		if e.FrameID == string(t.main.ID) && e.Kind != "sameDocument" && e.Kind != "historySameDocument" {
-			t.starting, t.startingURL, t.started = e.LoaderID, e.URL, false
+			t.starting, t.startingURL, t.started = e.LoaderID, bare(e.URL), false
 			if t.begun = append(t.begun, begun{loader: e.LoaderID}); len(t.begun) > maxBegun {
 				t.begun = t.begun[1:]
 			}
 			t.requested++
-			b.publish("page.load", map[string]any{"tab_id": t.ID, "event": 0, "uri": e.URL})
+			b.publish("page.load", map[string]any{"tab_id": t.ID, "event": 0, "uri": t.startingURL})
 			t.notify()
 		}
 	case "Page.frameStartedLoading":
@@ -230,7 +230,7 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 	case "Page.frameStoppedLoading":
 		t.setLoading(decode[frameEvent](params).FrameID, false)
 	case "Page.lifecycleEvent":
-		t.lifecycle(decode[frameEvent](params))
+		t.lifecycle(s, decode[frameEvent](params))
 	case "Runtime.executionContextCreated":
 		c := decode[created](params).Context
 		f := t.frames[cdp.FrameID(c.Aux.FrameID)]
@@ -363,10 +363,11 @@ func (t *Tab) request(s *sessionOf, method string, params []byte) {
 	switch method {
 	case "Network.requestWillBeSent":
 		if e.Redirect != nil && e.RequestID == e.LoaderID {
+			to := bare(e.Request.URL)
 			if e.RequestID == t.starting {
-				t.startingURL = e.Request.URL
+				t.startingURL = to
 			}
-			b.publish("page.load", map[string]any{"tab_id": t.ID, "event": 1, "uri": e.Request.URL})
+			b.publish("page.load", map[string]any{"tab_id": t.ID, "event": 1, "uri": to})
 		}
 	case "Network.responseReceived":
 		if i := t.begunBy(e.LoaderID); i >= 0 && e.RequestID == e.LoaderID {
@@ -395,7 +396,7 @@ func (t *Tab) loadFailed(why string) {
 func newTab(b *Browser, info *targetInfo) *Tab {
 	t := &Tab{
 		ID: b.o.IDs.Tab(), Diagnostics: diagnostics.New(),
-		browser: b, target: cdptarget.ID(info.TargetID), title: info.Title, url: info.URL,
+		browser: b, target: cdptarget.ID(info.TargetID), title: info.Title, url: bare(info.URL),
 		turn: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
 		frames: make(map[cdp.FrameID]*Frame), children: make(map[string]bool),
 	}

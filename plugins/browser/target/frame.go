@@ -87,18 +87,30 @@ func (t *Tab) frameNavigated(s *sessionOf, info frameInfo) {
 		f = t.addFrame(info.ID, info.ParentID)
 	}
 	f.move(s.Session)
-	f.loader, f.name, f.url = info.LoaderID, info.Name, info.URL+info.Fragment
 	for _, other := range t.frames {
 		if other.parent == f {
 			t.removeFrame(other) // they were the old document's
 		}
 	}
-	if f != t.main {
-		t.notify()
+	if f == t.main {
+		t.show(info)
 		return
 	}
+	f.has(info)
+	t.notify()
+}
+
+// has takes note of the document of a frame; mu is held.
+func (f *Frame) has(info frameInfo) {
+	f.loader, f.name, f.url = info.LoaderID, info.Name, bare(info.URL)+info.Fragment
+}
+
+// show takes note of the document of the main frame; mu is held.
+func (t *Tab) show(info frameInfo) {
+	f := t.main
+	f.has(info)
 	if info.Unreachable != "" {
-		f.url = info.Unreachable
+		f.url = bare(info.Unreachable)
 	}
 	t.url, t.dialog, t.chooser, t.crashed, t.revived = f.url, nil, nil, false, false
 	t.committed++
@@ -130,10 +142,60 @@ func (t *Tab) setLoading(frame string, on bool) {
 	t.notify()
 }
 
+// missed tells whether the document of a loader has come, by what is said of it,
+// and that was not told; mu is held.
+func (t *Tab) missed(loader string) bool {
+	i := t.begunBy(loader)
+	return i >= 0 && i > t.begunBy(t.main.loader)
+}
+
+// catchUp asks for the document that was missed. What follows a page is turned on
+// in its renderer: in one that starts late, or that takes the place of one that
+// has not answered yet, the document comes first.
+func (t *Tab) catchUp(s *sessionOf, loader string) {
+	if t.sought == loader {
+		return
+	}
+	t.sought = loader
+	s.StartThen("Page.getFrameTree", nil, func(result []byte) {
+		t.browser.mu.Lock()
+		defer t.browser.mu.Unlock()
+		t.caughtUp(s, decode[frameTree](result).Tree)
+	})
+}
+
+// caughtUp takes in the document of a tree, unless it came meanwhile; mu is held.
+func (t *Tab) caughtUp(s *sessionOf, n frameNode) {
+	loader := n.Frame.LoaderID
+	if n.Frame.ID != string(t.main.ID) || !t.missed(loader) {
+		return
+	}
+	for _, f := range t.frames {
+		if f.parent == t.main && (f.session == nil || f.session == s.Session) { // those of other processes are the new document's
+			t.removeFrame(f)
+		}
+	}
+	t.show(n.Frame)
+	for _, child := range n.Children {
+		t.takeTree(s, child)
+	}
+	if t.load == loader {
+		t.loaded()
+	}
+	t.notify()
+}
+
+func (t *Tab) loaded() {
+	t.browser.publish("page.load", map[string]any{"tab_id": t.ID, "event": 3, "uri": t.uri()})
+}
+
 // lifecycle follows how far the main frame's document has come; mu is held.
-func (t *Tab) lifecycle(e frameEvent) {
+func (t *Tab) lifecycle(s *sessionOf, e frameEvent) {
 	if e.FrameID != string(t.main.ID) {
 		return
+	}
+	if e.Name != "init" && t.missed(e.LoaderID) { // that one comes before the document is told
+		t.catchUp(s, e.LoaderID)
 	}
 	switch e.Name {
 	case "DOMContentLoaded":
@@ -141,7 +203,7 @@ func (t *Tab) lifecycle(e frameEvent) {
 	case "load":
 		t.dom, t.load = e.LoaderID, e.LoaderID
 		if t.main.loader == e.LoaderID { // not that of the first, empty one, which nobody has asked for
-			t.browser.publish("page.load", map[string]any{"tab_id": t.ID, "event": 3, "uri": t.uri()})
+			t.loaded()
 		}
 	default:
 		return

@@ -60,7 +60,7 @@ func (b *Browser) discovered(info targetInfo) {
 	}
 	t.seen, t.title = b.conn.Load(), info.Title
 	if t.tree == nil { // else the page itself tells where it is
-		t.url = info.URL
+		t.url = bare(info.URL)
 	}
 }
 
@@ -178,7 +178,7 @@ func (t *Tab) takeTree(s *sessionOf, n frameNode) {
 		f = t.addFrame(n.Frame.ID, n.Frame.ParentID)
 	}
 	f.move(s.Session)
-	f.loader, f.name, f.url = n.Frame.LoaderID, n.Frame.Name, n.Frame.URL+n.Frame.Fragment
+	f.has(n.Frame)
 	if f == t.main {
 		t.committed++
 		t.notify()

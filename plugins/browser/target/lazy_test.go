@@ -26,16 +26,30 @@ type person struct {
 	pages     []sheet
 	activated []string
 	waiting   []int64 // frame trees that sleeping pages owe
+	trees     int     // that were asked for
+	loader    string  // of the navigations that are asked for
+	children  string  // of the pages' documents
 }
 
 type sheet struct {
 	id, context string
 	window      int64 // 0: the browser does not say
 	asleep      bool
+	blank       bool // it has no address yet
 }
 
 // drive gives the model of a person's browser.
 func drive(t *testing.T, pages ...sheet) (*Browser, *person) {
+	t.Helper()
+	b, p := connect(t, Options{Lazy: true, Headed: true}, pages...)
+	if err := b.Join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b, p
+}
+
+// connect gives the model of a browser with these pages.
+func connect(t *testing.T, o Options, pages ...sheet) (*Browser, *person) {
 	t.Helper()
 	ids, err := OpenIDs(filepath.Join(t.TempDir(), "ids"), hclog.NewNullLogger())
 	if err != nil {
@@ -45,15 +59,13 @@ func drive(t *testing.T, pages ...sheet) (*Browser, *person) {
 	answers, theirs := io.Pipe()
 	p := &person{t: t, out: theirs, pages: pages}
 	go p.serve(bufio.NewReader(commands))
-	b := New(answers, ours, Options{IDs: ids, Lazy: true, Headed: true})
+	o.IDs = ids
+	b := New(answers, ours, o)
 	t.Cleanup(func() {
 		b.Close()
 		commands.Close()
 		theirs.Close()
 	})
-	if err := b.Join(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return b, p
 }
 
@@ -102,7 +114,11 @@ func (p *person) find(id string) *sheet {
 }
 
 func (g sheet) info() string {
-	return fmt.Sprintf(`{"targetId":%q,"type":"page","title":%q,"url":"https://%s.test/","browserContextId":%q}`, g.id, g.id, g.id, g.context)
+	url := "https://" + g.id + ".test/"
+	if g.blank {
+		url = "about:blank"
+	}
+	return fmt.Sprintf(`{"targetId":%q,"type":"page","title":%q,"url":%q,"browserContextId":%q}`, g.id, g.id, url, g.context)
 }
 
 func (p *person) do(id int64, method, session, target string) {
@@ -130,9 +146,18 @@ func (p *person) do(id int64, method, session, target string) {
 			p.tree(owed, target)
 		}
 		p.waiting = nil
+	case "Target.setAutoAttach":
+		for _, g := range p.pages {
+			if session == "" {
+				p.say(`{"method":"Target.attachedToTarget","params":{"sessionId":%q,"targetInfo":%s,"waitingForDebugger":false}}`, g.id, g.info())
+			}
+		}
+	case "Page.navigate":
+		result = fmt.Sprintf(`{"frameId":%q,"loaderId":%q}`, session, p.loader)
 	case "Runtime.evaluate":
 		return // its scripts never end
 	case "Page.getFrameTree":
+		p.trees++
 		if p.find(session).asleep {
 			p.waiting = append(p.waiting, id)
 			return
@@ -148,7 +173,7 @@ func (p *person) do(id int64, method, session, target string) {
 }
 
 func (p *person) tree(id int64, session string) {
-	p.say(`{"id":%d,"result":{"frameTree":{"frame":{"id":%q,"loaderId":"L","url":"https://%s.test/"}}},"sessionId":%q}`, id, session, session, session)
+	p.say(`{"id":%d,"result":{"frameTree":{"frame":{"id":%q,"loaderId":"L","url":"https://%s.test/"}%s}},"sessionId":%q}`, id, session, session, p.children, session)
 }
 
 func (p *person) move(id string, window int64) {
@@ -159,7 +184,7 @@ func (p *person) move(id string, window int64) {
 
 func TestTabsAreKnownAndNoPageIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, _ := drive(t, sheet{"a", "home", 7, true}, sheet{"b", "home", 8, true}, sheet{"c", "secret", 9, true})
+		b, _ := drive(t, sheet{id: "a", context: "home", window: 7, asleep: true}, sheet{id: "b", context: "home", window: 8, asleep: true}, sheet{id: "c", context: "secret", window: 9, asleep: true})
 		got := b.Tabs()
 		want := []TabInfo{
 			{ID: 1, WindowID: 1, URI: "https://a.test/", Title: "a", Current: true},
@@ -175,7 +200,7 @@ func TestTabsAreKnownAndNoPageIsAsked(t *testing.T) {
 
 func TestASleepingTabIsWokenByWhoActsInItOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, p := drive(t, sheet{"a", "home", 7, false}, sheet{"b", "home", 7, true})
+		b, p := drive(t, sheet{id: "a", context: "home", window: 7}, sheet{id: "b", context: "home", window: 7, asleep: true})
 		awake, asleep := b.byTarget["a"], b.byTarget["b"]
 		ended := make(chan error)
 		go func() { ended <- asleep.Attach(t.Context(), false) }()
@@ -200,7 +225,7 @@ func TestASleepingTabIsWokenByWhoActsInItOnly(t *testing.T) {
 
 func TestADiscardedTabEndsItsWaitAndNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, p := drive(t, sheet{"a", "home", 7, true})
+		b, p := drive(t, sheet{id: "a", context: "home", window: 7, asleep: true})
 		tab := b.byTarget["a"]
 		ended := make(chan error)
 		go func() { ended <- tab.Attach(t.Context(), false) }()
@@ -244,7 +269,7 @@ func TestWhoWaitsIsToldWhatHasEnded(t *testing.T) {
 			t.Run(what+", "+which, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					asleep := what == "an attachment"
-					b, p := drive(t, sheet{"a", "home", 7, asleep})
+					b, p := drive(t, sheet{id: "a", context: "home", window: 7, asleep: asleep})
 					tab := b.byTarget["a"]
 					if !asleep {
 						if err := tab.Attach(t.Context(), false); err != nil {
@@ -282,7 +307,7 @@ func TestATabIsInTheWindowWhereAPersonHasPutIt(t *testing.T) {
 		return all
 	}
 	synctest.Test(t, func(t *testing.T) {
-		b, p := drive(t, sheet{"a", "home", 7, false}, sheet{"b", "home", 7, false}, sheet{"c", "home", 8, false})
+		b, p := drive(t, sheet{id: "a", context: "home", window: 7}, sheet{id: "b", context: "home", window: 7}, sheet{id: "c", context: "home", window: 8})
 		for _, step := range []struct {
 			name   string
 			id     string

@@ -101,12 +101,12 @@ func (t *Tab) navigate(ctx context.Context, before moment, p page.NavigateParams
 		if status := t.answered(loader); status == http.StatusNoContent || status == http.StatusResetContent {
 			return Navigation{Status: status}, false, nil // it stays where it was
 		}
-		return Navigation{}, false, &LoadError{URL: p.URL, Name: res.ErrorText}
+		return Navigation{}, false, &LoadError{URL: bare(p.URL), Name: res.ErrorText}
 	case res.ErrorText != "":
 		shown, cancel := context.WithTimeout(ctx, errorPage)
 		defer cancel()
 		_ = before.wait(shown, func() bool { return before.arrived(loader) && !t.loading }) // if it does not come, the failure is the same
-		return Navigation{}, false, &LoadError{URL: p.URL, Name: res.ErrorText}
+		return Navigation{}, false, &LoadError{URL: bare(p.URL), Name: res.ErrorText}
 	case loader == "": // within the document
 		err := before.wait(ctx, func() bool { return t.sameDocument > before.within || t.committed > before.committed })
 		return Navigation{Moved: true}, false, ignoreLoading(err)

@@ -62,6 +62,7 @@ type Tab struct {
 	started       bool    // it was told that the tab loads, since then
 	begun         []begun // the navigations that were begun, the last maxBegun
 	dom, load     string  // loaders that came so far
+	sought        string  // loader of the document that was asked for last, since it was missed
 	lastLoadError string
 	lastCrash     string
 	changed       chan struct{} // closed and replaced when any of it changes
@@ -90,7 +91,7 @@ func (t *Tab) Info() TabInfo {
 func (t *Tab) info() TabInfo {
 	w := t.window
 	return TabInfo{
-		ID: t.ID, WindowID: w.ID, URI: t.uri(), Title: t.title, Loading: t.pending() || (t.loading || t.fresh) && t.load != t.main.loader, Private: w.Private,
+		ID: t.ID, WindowID: w.ID, URI: t.shownURI(), Title: t.title, Loading: t.pending() || (t.loading || t.fresh) && t.load != t.main.loader, Private: w.Private,
 		Current: w.current == t && w == t.browser.current, OpenerID: t.opener, Crashed: t.crashed,
 	}
 }
@@ -104,6 +105,16 @@ func (t *Tab) uri() string {
 		return "about:blank"
 	}
 	return t.url
+}
+
+// shownURI is the address of the document, or the one that a new tab is to show
+// first. That of a pop-up is its opener's word, which may be for another page than
+// the one that the opener has written; mu is held.
+func (t *Tab) shownURI() string {
+	if t.committed == 0 && t.opener == 0 && t.pending() {
+		return t.startingURL
+	}
+	return t.uri()
 }
 
 // Take waits until no other call changes the tab, and gives what ends the turn.

@@ -9,7 +9,7 @@ import (
 // file judges what follows "file:". Its answer names the file that was judged,
 // without links, so that a link that is changed afterwards leads nowhere else.
 func (n *Navigation) file(s string) (string, error) {
-	outside := &Rejected{RuleFile, "local files are opened only below the folders of allow_file"}
+	outside := &Rejected{RuleFile, "local files are opened only below the folders of plugins.browser.allow_file in the configuration"}
 	if len(n.folders) == 0 {
 		return "", outside
 	}

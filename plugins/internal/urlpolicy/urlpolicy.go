@@ -25,12 +25,16 @@ type Config struct {
 	// DenyPrivate refuses loopback, private, link-local, metadata and other
 	// addresses that are not public.
 	DenyPrivate bool
+	// NamesOnly: nobody looks at the address that a name leads to. An address
+	// among the entries is that literal one, and allows no name.
+	NamesOnly bool
 }
 
 // Policy is a checked Config. It may be used concurrently.
 type Policy struct {
 	allow, deny list
 	denyPrivate bool
+	namesOnly   bool
 }
 
 // Denied says which rule refused what.
@@ -40,7 +44,7 @@ func (d *Denied) Error() string { return d.Host + " is refused by " + d.Rule }
 
 // New checks a config. Its error names the entry that is wrong.
 func New(c Config) (*Policy, error) {
-	p := &Policy{denyPrivate: c.DenyPrivate}
+	p := &Policy{denyPrivate: c.DenyPrivate, namesOnly: c.NamesOnly}
 	var err error
 	if p.allow, err = parse("allow_hosts", c.AllowHosts); err != nil {
 		return nil, err
@@ -58,7 +62,8 @@ func (p *Policy) NeedsAddress() bool {
 }
 
 // CheckHost judges a URL's host, without its port. A name whose entries are
-// addresses can only be judged when it is dialled: see CheckAddr.
+// addresses can only be judged when it is dialled: see CheckAddr. With NamesOnly
+// it is judged here.
 func (p *Policy) CheckHost(host string) error {
 	name, addr := normal(host)
 	if addr.IsValid() {
@@ -67,7 +72,7 @@ func (p *Policy) CheckHost(host string) error {
 	if p.deny.hasName(name) {
 		return &Denied{host, "deny_hosts"}
 	}
-	if !p.allow.empty() && !p.allow.hasName(name) && len(p.allow.nets) == 0 {
+	if !p.allow.empty() && !p.allow.hasName(name) && (p.namesOnly || len(p.allow.nets) == 0) {
 		return &Denied{host, "allow_hosts"}
 	}
 	return nil

@@ -25,6 +25,9 @@ func TestHostRules(t *testing.T) {
 		{"a mapped literal is its IPv4 address", Config{DenyHosts: []string{"127.0.0.1"}}, "[::ffff:127.0.0.1]", false},
 		{"a loopback literal with deny_private", Config{DenyPrivate: true}, "127.0.0.1", false},
 		{"a name waits for its address when blocks are allowed", Config{AllowHosts: []string{"10.0.0.0/8"}}, "intranet", true},
+		{"a name waits for nothing where only names are judged", Config{AllowHosts: []string{"10.0.0.1"}, NamesOnly: true}, "intranet", false},
+		{"an allowed name where only names are judged", Config{AllowHosts: []string{"10.0.0.1", "*.example.com"}, NamesOnly: true}, "a.example.com", true},
+		{"an allowed literal where only names are judged", Config{AllowHosts: []string{"10.0.0.1"}, NamesOnly: true}, "10.0.0.1", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

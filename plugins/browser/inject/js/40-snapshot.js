@@ -121,7 +121,7 @@ const snapshot = (() => {
       level: aria.level(el, role),
       focused: el === st.focused || undefined,
     };
-    if (st.detail && visible) {
+    if (st.bounds && visible) {
       const r = dom.rect(el);
       line.bounds = { x: Math.round(r.x), y: Math.round(r.y), width: Math.round(r.width), height: Math.round(r.height) };
     }
@@ -270,7 +270,7 @@ const snapshot = (() => {
     }
     try {
       const el = dom.query(scope.selector);
-      return el ? { el } : { error: 'stale_or_missing', reason: 'unknown' };
+      return el ? { el } : { error: 'stale_or_missing', reason: 'missing' };
     } catch (e) {
       if (e instanceof dom.SelectorError) return { error: 'invalid_selector', message: e.message };
       throw e;
@@ -302,9 +302,9 @@ const snapshot = (() => {
   }
 
   // The state of one call.
-  function begin({ gen, from, limit, maxBytes, format, scope, filter, detail }) {
+  function begin({ gen, from, limit, maxBytes, format, scope, filter, detail, bounds }) {
     return {
-      detail: !!detail, outline: format === 'outline', scoped: !!scope,
+      detail: !!detail, bounds: !!(detail || bounds), outline: format === 'outline', scoped: !!scope,
       limit: limit ?? Infinity, maxBytes: maxBytes ?? Infinity,
       role: filter?.role || '', text: (filter?.text || '').toLowerCase(),
       placed: new Set(), hiddenFrames: [],

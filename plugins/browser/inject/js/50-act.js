@@ -17,6 +17,7 @@ const act = (() => {
   const POINTER = new Set(['click', 'dblclick', 'hover', 'drag', 'drop', 'check', 'uncheck']);
   const EDITS = new Set(['fill', 'type', 'clear']);
   const CHECKS = new Set(['check', 'uncheck']);
+  const CLICKS = new Set(['click', 'dblclick']);
   // What can be done with an element that is disabled.
   const PASSIVE = new Set(['hover', 'drop', 'scroll', 'upload', 'blur']);
   // What is meant for the control when a label is named.
@@ -310,6 +311,7 @@ const act = (() => {
     if (!answer.ok) return JSON.stringify(answer);
     answer.el = describe(el);
     if (CHECKS.has(arg.action)) answer.checked = ticks.now(el);
+    if (CLICKS.has(arg.action) && saves.watch(el, answer.x, answer.y)) answer.saves = true;
     if (POINTER.has(arg.action) && !answer.done) answer.token = guard.pointer(el, arg.action, question, arg.target);
     return JSON.stringify(answer);
   }

@@ -14,7 +14,7 @@
     edits.focus(el);
     const at = dom.focused();
     if (!at || !dom.contains(el, at)) return JSON.stringify(fail('wrong_element', { reason: 'takes no focus' }));
-    return JSON.stringify({ ok: true, el: describe(at) });
+    return JSON.stringify({ ok: true, el: describe(at), ...(saves.watch(at) && { saves: true }) });
   }
 
   function blur() {

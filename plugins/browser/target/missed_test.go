@@ -1,0 +1,184 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Events of the main frame of the tab "a", in its session.
+func begins(loader, url string) string {
+	return fmt.Sprintf(`{"method":"Page.frameStartedNavigating","sessionId":"a","params":{"frameId":"a","loaderId":%q,"url":%q,"navigationType":"differentDocument"}}`, loader, url)
+}
+
+func comes(loader, url string) string {
+	return fmt.Sprintf(`{"method":"Page.frameNavigated","sessionId":"a","params":{"frame":{"id":"a","loaderId":%q,"url":%q}}}`, loader, url)
+}
+
+func reaches(name, loader string) string {
+	return fmt.Sprintf(`{"method":"Page.lifecycleEvent","sessionId":"a","params":{"frameId":"a","loaderId":%q,"name":%q}}`, loader, name)
+}
+
+func spins(on string) string {
+	return fmt.Sprintf(`{"method":"Page.frame%sLoading","sessionId":"a","params":{"frameId":"a"}}`, on)
+}
+
+// launched gives the model of a browser that was started here, its tab, and the
+// page.load events, as they are told.
+func launched(t *testing.T) (*Tab, *person, *[]string) {
+	t.Helper()
+	told := &[]string{}
+	b, p := connect(t, Options{Event: func(typ string, data any) {
+		if typ == "page.load" {
+			d := data.(map[string]any)
+			*told = append(*told, fmt.Sprint(d["event"], " ", d["uri"]))
+		}
+	}}, sheet{id: "a", context: "home", window: 7, blank: true})
+	p.loader = "L"
+	synctest.Wait()
+	tab, err := b.Tab(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tab.url != "about:blank" {
+		t.Fatalf("the tab is at %s", tab.url)
+	}
+	return tab, p, told
+}
+
+const address = "https://a.test/"
+
+// TestADocumentThatWasNotToldIsAskedFor: two navigations to one address begin
+// before the renderer follows anything, and the document of the second is there by
+// then.
+func TestADocumentThatWasNotToldIsAskedFor(t *testing.T) {
+	for name, late := range map[string][]string{
+		"it has loaded":   {reaches("commit", "L"), reaches("DOMContentLoaded", "L"), reaches("load", "L"), reaches("networkIdle", "L"), spins("Stopped")},
+		"it loads on":     {reaches("commit", "L"), spins("Stopped"), reaches("DOMContentLoaded", "L"), reaches("load", "L")},
+		"its load is all": {reaches("load", "L"), spins("Stopped")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tab, p, told := launched(t)
+				first := make(chan error, 1)
+				go func() {
+					_, err := tab.Navigate(t.Context(), address, "", Load, time.Minute)
+					first <- err
+				}()
+				synctest.Wait()
+				p.children = `,"childFrames":[{"frame":{"id":"f","parentId":"a","loaderId":"F","url":"https://f.test/"}}]`
+				p.tell(begins("K", address), spins("Started"), begins("L", address))
+				synctest.Wait()
+				if got := tab.Info(); got.URI != address || !got.Loading {
+					t.Errorf("before it has come the tab is %+v", got)
+				}
+				p.tell(reaches("init", "L"))
+				p.tell(late...)
+				if err := <-first; err != nil {
+					t.Errorf("who waits for its load is told %v", err)
+				}
+				within, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if err := errors.Join(tab.WaitLoad(within), tab.WaitURL(within, func(url string) bool { return url == address })); err != nil {
+					t.Errorf("the waits end with %v", err)
+				}
+				if got := tab.Info(); got.URI != address || got.Loading {
+					t.Errorf("the tab is %+v", got)
+				}
+				want := []FrameInfo{{ID: "a", URI: address}, {ID: "f", Parent: "a", URI: "https://f.test/"}}
+				if diff := cmp.Diff(want, tab.Frames()); diff != "" {
+					t.Errorf("the frames (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff([]string{"0 " + address, "0 " + address, "2 " + address, "3 " + address}, *told); diff != "" {
+					t.Errorf("the events (-want +got):\n%s", diff)
+				}
+				if p.trees != 1 {
+					t.Errorf("the page was asked %d times", p.trees)
+				}
+			})
+		})
+	}
+}
+
+// TestAPageThatNeverLoadsIsShown: its commit alone is told, late.
+func TestAPageThatNeverLoadsIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tab, p, _ := launched(t)
+		p.tell(begins("L", address), spins("Started"), reaches("commit", "L"))
+		synctest.Wait()
+		if got := tab.Frames(); got[0].URI != address {
+			t.Errorf("the frames are %+v", got)
+		}
+		if got := tab.Info(); got.URI != address || !got.Loading {
+			t.Errorf("the tab is %+v", got)
+		}
+	})
+}
+
+func TestNoPageIsAskedForWhatWasTold(t *testing.T) {
+	for name, events := range map[string][]string{
+		"a load in order":           {begins("L", address), spins("Started"), reaches("init", "L"), comes("L", address), reaches("commit", "L"), reaches("DOMContentLoaded", "L"), reaches("load", "L"), spins("Stopped")},
+		"the first, empty document": {reaches("commit", "E"), reaches("load", "E"), begins("L", address), spins("Started"), reaches("networkIdle", "E"), reaches("init", "L"), comes("L", address), reaches("load", "L"), spins("Stopped")},
+		"the document before":       {begins("K", "https://k.test/"), comes("K", "https://k.test/"), begins("L", address), spins("Started"), reaches("load", "K"), comes("L", address), reaches("networkIdle", "K"), reaches("load", "L"), spins("Stopped")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tab, p, _ := launched(t)
+				p.tell(events...)
+				synctest.Wait()
+				if got := tab.Info(); got.URI != address || got.Loading {
+					t.Errorf("the tab is %+v", got)
+				}
+				if p.trees != 0 {
+					t.Errorf("the page was asked %d times", p.trees)
+				}
+			})
+		})
+	}
+}
+
+// TestTheAddressOfAPopUpIsThatOfItsDocument: what is to come is its opener's word.
+func TestTheAddressOfAPopUpIsThatOfItsDocument(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tab, p, _ := launched(t)
+		tab.browser.mu.Lock()
+		tab.opener = 9
+		tab.browser.mu.Unlock()
+		p.tell(begins("L", address))
+		synctest.Wait()
+		if got := tab.Info(); got.URI != "about:blank" || !got.Loading {
+			t.Errorf("the tab is %+v", got)
+		}
+	})
+}
+
+// TestNoLoginIsInTheModel: whatever tells of an address.
+func TestNoLoginIsInTheModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tab, p, told := launched(t)
+		mark := tab.Mark()
+		const login = "https://me:secret@a.test/"
+		p.tell(begins("L", login),
+			`{"method":"Network.requestWillBeSent","sessionId":"a","params":{"requestId":"L","loaderId":"L","frameId":"a","type":"Document","redirectResponse":{"status":302},"request":{"url":"`+login+`"}}}`,
+			`{"method":"Network.loadingFailed","sessionId":"a","params":{"requestId":"L","type":"Document","errorText":"net::ERR_FAILED"}}`,
+			comes("L", login), reaches("load", "L"),
+			`{"method":"Page.navigatedWithinDocument","sessionId":"a","params":{"frameId":"a","url":"`+login+`#x"}}`,
+			`{"method":"Page.frameNavigated","sessionId":"a","params":{"frame":{"id":"f","parentId":"a","loaderId":"F","url":"`+login+`"}}}`,
+			`{"method":"Browser.downloadWillBegin","params":{"frameId":"a","url":"`+login+`","suggestedFilename":"x"}}`)
+		synctest.Wait()
+		effects, err := tab.Since(t.Context(), mark, false)
+		if err != nil || effects.Download == nil || len(*told) != 4 {
+			t.Fatalf("what came is %+v, %v, %q", effects, err, *told)
+		}
+		all := fmt.Sprintf("%+v %+v %+v %+v %q", tab.Info(), tab.Frames(), effects, *effects.Download, *told)
+		if strings.Contains(all, "secret") || strings.Contains(all, "@a.test") {
+			t.Error(all)
+		}
+	})
+}
