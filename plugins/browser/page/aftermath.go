@@ -16,28 +16,32 @@ const unseenBound = 20 * time.Millisecond
 // afterwards. had: the page has had the input, so err is about what came of it.
 func (a *actor) aftermath(ctx context.Context, in *input, inputs int, name string, arg map[string]any) (ans *answer, had bool, err error) {
 	asking, end := context.WithCancel(ctx)
-	var told chan error
+	var told chan struct{} // closed when early or refused holds
+	var refused error
 	at, early := a.at, &answer{}
 	if inputs > 0 {
 		in.then = func() {
-			told = make(chan error, 1)
-			go func() { told <- at.ask(asking, name, with(arg, "inputs", inputs), early) }()
+			told = make(chan struct{})
+			go func() {
+				defer close(told)
+				refused = at.ask(asking, name, with(arg, "inputs", inputs), early)
+			}()
 		}
 	}
 	if err := a.flush(ctx, in); err != nil {
 		end()
 		if told != nil {
-			_ = <-told // nobody asks any more
+			<-told
 		}
 		return nil, false, err
 	}
 	if told != nil {
 		unseen := time.AfterFunc(unseenBound, end)
-		err := <-told
+		<-told
 		unseen.Stop()
-		if err == nil || gone(err) {
+		if refused == nil || gone(refused) {
 			end()
-			return early, true, err
+			return early, true, refused
 		}
 	}
 	end()

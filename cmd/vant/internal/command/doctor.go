@@ -477,7 +477,7 @@ func checkChromium(ctx context.Context, getenv func(string) string, section brow
 	file, err := chromium.Find(section.Path, getenv)
 	switch {
 	case err != nil && section.Path != "":
-		f.OK, f.Detail, f.Advice = !needed, "plugins."+err.Error(), "mend plugins.browser.path in the configuration, or leave it out: then one is looked for"
+		f.OK, f.Detail, f.Advice = !needed, err.Error(), "mend plugins.browser.path in the configuration, or leave it out: then one is looked for"
 		return f
 	case err != nil:
 		f.Detail = "not installed; no plugin here needs it"
