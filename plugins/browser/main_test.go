@@ -30,8 +30,16 @@ func run(m *testing.M) int {
 	defer server.Close()
 	defer server.CloseClientConnections()
 	site = server.URL
+	home, err := os.MkdirTemp("", "vant-home-") // downloads go there
+	if err == nil {
+		err = os.Setenv("HOME", home)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	status := m.Run()
-	if err := shared.end(); err != nil {
+	if err := errors.Join(shared.end(), os.RemoveAll(home)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -41,6 +41,7 @@ func (a *actor) aftermath(ctx context.Context, in *input, inputs int, name strin
 		unseen.Stop()
 		if refused == nil || gone(refused) {
 			end()
+			a.early = true
 			return early, true, refused
 		}
 	}

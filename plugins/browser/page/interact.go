@@ -110,13 +110,14 @@ type blocked struct {
 
 // actor is one action while it is done.
 type actor struct {
-	t    *target.Tab
-	a    Action
-	at   place
-	end  time.Time // for the element to become ready
-	mods int
-	sent bool // input events were
-	save bool // they may click on a link that saves what it leads to
+	t     *target.Tab
+	a     Action
+	at    place
+	end   time.Time // for the element to become ready
+	mods  int
+	sent  bool // input events were
+	early bool // what came of them was told by the page alone
+	save  bool // they may click on a link that saves what it leads to
 }
 
 // Interact does something with an element of the tab, by real input events. A
@@ -333,7 +334,13 @@ func (a *actor) effects(ctx context.Context, mark target.Mark, out *Outcome) err
 	out.OK = true
 	wait, cancel := context.WithTimeout(ctx, settleBound)
 	defer cancel()
-	e, err := a.t.Since(wait, mark, a.saves(wait))
+	saves := a.saves(wait)
+	if a.early {
+		if err := a.t.Told(wait); err != nil {
+			return err
+		}
+	}
+	e, err := a.t.Since(wait, mark, saves)
 	if errors.Is(err, target.ErrTabClosed) {
 		return nil // by the action: a window that closes itself
 	}

@@ -57,8 +57,8 @@ const beginBound = 5 * time.Second
 func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 	b := t.browser
 	over := func() bool {
-		return t.committed > m.committed || t.sameDocument > m.within || t.stops > m.stops || t.downloads > m.downloads ||
-			t.dialog != nil
+		return t.committed > m.committed || t.sameDocument > m.within || t.downloads > m.downloads || t.dialog != nil ||
+			t.stops > m.stops && !t.asked && !t.pending() // else it was the load before that has stopped
 	}
 	b.mu.Lock()
 	began := t.requested > m.requested
@@ -84,7 +84,7 @@ func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 		if err == nil {
 			// What came of a navigation that has only stopped, a download perhaps, is told
 			// in the browser's own session, and was before this answer.
-			err = t.gone(b.Root().Call(ctx, "Browser.getVersion", nil, nil))
+			err = t.Told(ctx)
 		}
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			return Effects{}, err
@@ -114,6 +114,16 @@ func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 		e.Dialog = &d
 	}
 	return e, nil
+}
+
+// Told waits until the browser itself has told what a page has had it do until now:
+// of going back in the history a page says nothing.
+func (t *Tab) Told(ctx context.Context) error {
+	err := t.gone(t.browser.Root().Call(ctx, "Browser.getVersion", nil, nil))
+	if errors.Is(err, ErrTabClosed) {
+		return nil // that too was told
+	}
+	return err
 }
 
 // Chooser waits for the file chooser that an action opens.

@@ -203,7 +203,7 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		if f := t.frames[cdp.FrameID(e.FrameID)]; f != nil {
 			f.url = bare(e.URL)
 			if f == t.main {
-				t.url = f.url
+				t.url, t.asked = f.url, false
 				t.sameDocument++
 				t.notify()
 			}
@@ -212,12 +212,18 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		e := decode[frameEvent](params)
 		if e.FrameID == string(t.main.ID) && e.Placement == "currentTab" && opens(e.URL) {
 			t.requested++
+			t.asked = true
+			t.notify()
+		}
+	case "Page.frameClearedScheduledNavigation":
+		if e := decode[frameEvent](params); e.FrameID == string(t.main.ID) && t.asked {
+			t.asked = false
 			t.notify()
 		}
 	case "Page.frameStartedNavigating":
 		e := decode[frameEvent](params)
 		if e.FrameID == string(t.main.ID) && e.Kind != "sameDocument" && e.Kind != "historySameDocument" {
-			t.starting, t.startingURL, t.started = e.LoaderID, bare(e.URL), false
+			t.starting, t.startingURL, t.started, t.asked = e.LoaderID, bare(e.URL), false, false
 			if t.begun = append(t.begun, begun{loader: e.LoaderID}); len(t.begun) > maxBegun {
 				t.begun = t.begun[1:]
 			}

@@ -112,7 +112,7 @@ func (t *Tab) show(info frameInfo) {
 	if info.Unreachable != "" {
 		f.url = bare(info.Unreachable)
 	}
-	t.url, t.dialog, t.chooser, t.crashed, t.revived = f.url, nil, nil, false, false
+	t.url, t.dialog, t.chooser, t.crashed, t.revived, t.asked = f.url, nil, nil, false, false, false
 	t.committed++
 	t.fresh = !t.loading && t.begunBy(info.LoaderID) >= 0
 	t.browser.publish("page.load", map[string]any{"tab_id": t.ID, "event": 2, "uri": t.url})

@@ -279,7 +279,7 @@ func (t *Tab) drop() {
 		}
 	}
 	t.main.world, t.main.main, t.main.installed = "", "", false
-	t.dialog, t.chooser, t.loading, t.fresh, t.starting = nil, nil, false, false, ""
+	t.dialog, t.chooser, t.loading, t.fresh, t.asked, t.starting = nil, nil, false, false, false, ""
 	t.notify()
 }
 

@@ -182,3 +182,51 @@ func TestNoLoginIsInTheModel(t *testing.T) {
 		}
 	})
 }
+
+func asks(url string) string {
+	return fmt.Sprintf(`{"method":"Page.frameRequestedNavigation","sessionId":"a","params":{"frameId":"a","reason":"anchorClick","url":%q,"disposition":"currentTab"}}`, url)
+}
+
+// TestAnActionWaitsForTheNavigationThatItBegan: the load before it may stop late.
+func TestAnActionWaitsForTheNavigationThatItBegan(t *testing.T) {
+	const cleared = `{"method":"Page.frameClearedScheduledNavigation","sessionId":"a","params":{"frameId":"a"}}`
+	for name, play := range map[string]struct {
+		during, after []string // before and after the action asks for its effects
+		navigated     bool
+	}{
+		"it was begun":         {[]string{asks(address), begins("L", address), spins("Stopped")}, []string{spins("Started"), comes("L", address)}, true},
+		"it was asked for":     {[]string{asks(address), spins("Stopped")}, []string{begins("L", address), spins("Started"), comes("L", address)}, true},
+		"it comes to nothing":  {[]string{asks(address), spins("Stopped"), begins("L", address)}, []string{spins("Started"), spins("Stopped")}, false},
+		"it is not begun":      {[]string{asks(address), spins("Stopped")}, []string{cleared}, false},
+		"there is none":        {[]string{spins("Stopped")}, nil, false},
+		"the page goes within": {[]string{asks(address)}, []string{`{"method":"Page.navigatedWithinDocument","sessionId":"a","params":{"frameId":"a","url":"https://a.test/#x"}}`}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tab, p, _ := launched(t)
+				p.tell(begins("K", address), spins("Started"), comes("K", address), reaches("load", "K"))
+				synctest.Wait()
+				mark := tab.Mark()
+				p.tell(play.during...)
+				synctest.Wait()
+				began := time.Now()
+				effects := make(chan Effects, 1)
+				go func() {
+					e, err := tab.Since(t.Context(), mark, false)
+					if err != nil {
+						t.Error(err)
+					}
+					effects <- e
+				}()
+				synctest.Wait()
+				if over := len(effects) > 0; over != (play.after == nil) {
+					t.Errorf("it has its effects before they have come: %t", over)
+				}
+				p.tell(play.after...)
+				if e := <-effects; e.Navigated != play.navigated || time.Since(began) > 0 {
+					t.Errorf("after %v it has %+v", time.Since(began), e)
+				}
+			})
+		})
+	}
+}

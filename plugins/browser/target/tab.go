@@ -57,6 +57,7 @@ type Tab struct {
 	committed     int     // documents that the main frame has shown
 	sameDocument  int     // navigations inside one
 	stops         int     // times that loading has stopped
+	asked         bool    // the page has asked for a navigation that was not begun yet
 	starting      string  // loader of the navigation that was begun last and has not failed
 	startingURL   string  // where it goes
 	started       bool    // it was told that the tab loads, since then
