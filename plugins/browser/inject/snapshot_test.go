@@ -291,6 +291,43 @@ func TestOutline(t *testing.T) {
 	}
 }
 
+func TestOutlinesOfLists(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, "<!doctype html>")
+	for html, want := range map[string]string{
+		`<ul><li>a<li>b</ul>after`:                                              "- a|- b|after",
+		`<style>li{cursor:pointer}</style><ul><li>a<li>b</ul>after`:             `- listitem "a" @e1_1|- listitem "b" @e1_2|after`,
+		`<ul><li onclick=1>a</ul>`:                                              `- listitem "a" @e1_1`,
+		`<ul><li>a</ul><ul><li tabindex=0>b</ul><ul><li>c</ul>`:                 `- a|- listitem "b" @e1_1|- c`,
+		`<ul><li>a<ul><li>b<ol><li>c</ol></ul><li>d</ul>`:                       "- a|  - b|    - c|- d",
+		`<ul><li onclick=1>a<ul><li>b</ul></ul>`:                                `- listitem "a b" @e1_1`,
+		`<ul><li>a<ul><li onclick=1>b</ul><li>c</ul>`:                           `- a|  - listitem "b" @e1_1|- c`,
+		`<ul><li><ul><li>a</ul></ul>`:                                           "  - a",
+		`<ul><li><div></div>a</ul>`:                                             "- a",
+		`<ul><li><div>a</div><div>b</div></ul>`:                                 "- a|  b",
+		`<ul><li><button>a</button><a href=/b>b</a></ul>`:                       `- button "a" @e1_1|  link "b" @e1_2 /b`,
+		`<ul><li><h2>a</h2>b</ul>`:                                              `- heading 2 "a"|  b`,
+		`<ul><li hidden>a</ul>b`:                                                "b",
+		`<ul><li aria-hidden=true>a</ul>b`:                                      "b",
+		`<ul><li inert>a</ul>b`:                                                 "b",
+		`<ul><li></ul>b`:                                                        "b",
+		`<ul><svg role=listitem></svg></ul>b`:                                   "b",
+		`<ul><li style="visibility:hidden">a</ul>b`:                             "b",
+		`<style>li{display:inline}</style><ul><li>a<li>b</ul>c`:                 "- a|- b|c",
+		`<style>li{display:inline-block}</style><ul><li inert>a<li>b</ul>c`:     "- b|c",
+		`<style>li{display:contents}</style><ul><li onclick=1>a<li>b</ul>c`:     `- listitem "a" @e1_1|- b|c`,
+		`<span role=listitem>a</span><span role=listitem tabindex=0>b</span>c`:  `- a|- listitem "b" @e1_1|c`,
+		`<nav><ul><li onclick=1>a<li>b</ul></nav>`:                              `navigation|  - listitem "a" @e1_1|  - b`,
+		`<table><tr><td><ul><li onclick=1>a</ul><td>b</table>`:                  `table|  - listitem "a" @e1_1|  b`,
+		`<fieldset><legend>L</legend><ul><li tabindex=0>a</ul></fieldset>`:      `group "L"|  - listitem "a" @e1_1`,
+		`<details open><summary>s</summary><ul><li onclick=1>a</ul></details>b`: `button "s" @e1_1 expanded|- listitem "a" @e1_2|b`,
+		`<div><template shadowrootmode=open><p><slot></slot></p></template><b role=listitem onclick=1>a</b><b role=listitem>b</b></div>`: `- listitem "a" @e1_1|- b`,
+	} {
+		p.Main(fmt.Sprintf("document.body.setHTMLUnsafe(%q)", html))
+		diff(t, html, want, strings.Join(snapshot(t, w, options{"format": "outline"}).Visible, "|"))
+	}
+}
+
 func TestChildFramesAreInTheirPlace(t *testing.T) {
 	t.Parallel()
 	_, w := open(t, `<button>a</button><div><iframe id=one></iframe></div><button>b</button><iframe id=two hidden></iframe><iframe id=three></iframe>`)

@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/vant-run/vant/plugins/browser/target"
@@ -37,14 +36,8 @@ func frames(t *target.Tab) (list []*target.Frame, beyond int) {
 func bind(ctx context.Context, f *target.Frame) (bound []*target.Frame, others int) {
 	below := f.Below()
 	n := min(len(below), maxFrames)
-	failed := make([]error, n)
-	var work sync.WaitGroup
-	for i, child := range below[:n] {
-		work.Go(func() { failed[i] = child.Bind(ctx) })
-	}
-	work.Wait()
 	others = len(below) - n
-	for i, err := range failed {
+	for i, err := range target.Bind(ctx, below[:n]) {
 		switch {
 		case err == nil:
 			bound = append(bound, below[i])
