@@ -302,6 +302,11 @@ func (s Shot) capture(ctx context.Context, t *target.Tab, clip *page.Viewport) (
 	err := t.Guarded(ctx, func(ctx context.Context) error {
 		return t.Session().Call(ctx, page.CaptureScreenshot.Method, p, &answer)
 	})
+	if beyond {
+		if _, _, err := t.Main().Invoke(ctx, "", "relayout", nil); err != nil && !gone(err) {
+			return nil, err
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

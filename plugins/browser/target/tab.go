@@ -33,6 +33,8 @@ type Tab struct {
 	learning      int                // frames of other processes whose own frames are asked for
 	window        *Window
 	opener        int
+	begins        string // the address that it began with, "" for an empty one
+	wants         int    // tabs that its page has asked for so far
 	title, url    string
 	main          *Frame
 	framesMade    int
@@ -175,6 +177,9 @@ func (t *Tab) attach(a attached) {
 		s.Start("Page.setInterceptFileChooserDialog", jsonv2.Value(`{"enabled":true}`))
 	}
 	s.Start("Runtime.runIfWaitingForDebugger", nil)
+	if t.begins != "" {
+		t.meet(own)
+	}
 }
 
 // follow turns on what the model learns from, for a page or a frame. When the
