@@ -154,7 +154,7 @@ func (p *profile) claim(ctx context.Context) error {
 // named after the profile, so that the next start finds it.
 func (p *profile) temporary(all string) string {
 	sum := sha256.Sum256([]byte(p.dir))
-	return filepath.Join(all, fmt.Sprintf("vant-%x", sum[:4]))
+	return filepath.Join(all, fmt.Sprintf("vantb-%x", sum[:4]))
 }
 
 // maxSocket bounds the path of a socket on all systems, and socketIn is the longest

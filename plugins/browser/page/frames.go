@@ -31,13 +31,16 @@ func frames(t *target.Tab) (list []*target.Frame, beyond int) {
 	return list[:n], len(list) - n
 }
 
+// firsts are those of the frames that are looked into.
+func firsts(below []*target.Frame) []*target.Frame { return below[:min(len(below), maxFrames)] }
+
 // bind makes the frames below f known to the frames around them, and gives those
 // that are, and how many others there are.
 func bind(ctx context.Context, f *target.Frame) (bound []*target.Frame, others int) {
 	below := f.Below()
-	n := min(len(below), maxFrames)
-	others = len(below) - n
-	for i, err := range target.Bind(ctx, below[:n]) {
+	first := firsts(below)
+	others = len(below) - len(first)
+	for i, err := range target.Bind(ctx, first) {
 		switch {
 		case err == nil:
 			bound = append(bound, below[i])

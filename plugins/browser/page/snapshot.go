@@ -114,6 +114,7 @@ func take(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMessag
 	if o.Text != "" || o.Role != "" {
 		arg["filter"] = map[string]string{"text": o.Text, "role": o.Role}
 	}
+	root.Install(ctx, firsts(root.Below())) // what is in one process is waited for together
 	inside, cancel := context.WithTimeout(ctx, frameBound)
 	defer cancel()
 	below, others := bind(inside, root)

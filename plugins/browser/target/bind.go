@@ -39,42 +39,58 @@ func Bind(ctx context.Context, frames []*Frame) []error {
 // Bind is Bind for one frame.
 func (f *Frame) Bind(ctx context.Context) error { return Bind(ctx, []*Frame{f})[0] }
 
-// install puts our code into all documents of a session at once where several of
-// the frames lack it: for each by itself the code would be sent, and the world made,
-// on a trip of its own. What fails here is done when the frame is asked.
-func install(ctx context.Context, frames []*Frame) {
-	lack := make(map[*transport.Session]int)
-	if len(frames) > 1 {
-		b := frames[0].tab.browser
-		b.mu.Lock()
-		for _, f := range frames {
-			if s, err := f.ready(); err == nil && !(f.installed && f.world != "") {
-				lack[s]++
-			}
-		}
-		b.mu.Unlock()
+// Install puts our code into all documents of f's process at once, where several of
+// f and the frames below it lack it.
+func (f *Frame) Install(ctx context.Context, below []*Frame) {
+	s, err := f.Session()
+	if err == nil && lacking(append([]*Frame{f}, below...))[s] > 1 {
+		f.tab.install(ctx, s)
 	}
+}
+
+// install is Install for the processes of frames. What fails here is done when the
+// frame is asked.
+func install(ctx context.Context, frames []*Frame) {
 	var work sync.WaitGroup
-	for s, n := range lack {
-		if n < 2 {
-			continue
+	for s, n := range lacking(frames) {
+		if n > 1 {
+			work.Go(func() { frames[0].tab.install(ctx, s) })
 		}
-		work.Go(func() {
-			ctx, end := frames[0].tab.guard(ctx)
-			defer end()
-			asked := s.StartThen("Page.addScriptToEvaluateOnNewDocument", map[string]any{
-				"source": inject.Source(), "worldName": worldName, "runImmediately": true,
-			}, func(made []byte) {
-				// Documents that come later are not to pay for it.
-				s.Start("Page.removeScriptToEvaluateOnNewDocument", map[string]string{"identifier": decode[struct {
-					ID string `json:"identifier"`
-				}](made).ID})
-				frames[0].tab.installed(s)
-			})
-			_, _ = asked.Wait(ctx)
-		})
 	}
 	work.Wait()
+}
+
+// lacking counts the frames of each session that lack our code.
+func lacking(frames []*Frame) map[*transport.Session]int {
+	lack := make(map[*transport.Session]int)
+	if len(frames) < 2 {
+		return lack
+	}
+	b := frames[0].tab.browser
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, f := range frames {
+		if s, err := f.ready(); err == nil && !(f.installed && f.world != "") {
+			lack[s]++
+		}
+	}
+	return lack
+}
+
+// install puts our code into all documents of a session: for each by itself it would
+// be sent, and the world made, on a trip of its own.
+func (t *Tab) install(ctx context.Context, s *transport.Session) {
+	ctx, end := t.guard(ctx)
+	defer end()
+	_, _ = s.StartThen("Page.addScriptToEvaluateOnNewDocument", map[string]any{
+		"source": inject.Source(), "worldName": worldName, "runImmediately": true,
+	}, func(made []byte) {
+		// Documents that come later are not to pay for it.
+		s.Start("Page.removeScriptToEvaluateOnNewDocument", map[string]string{"identifier": decode[struct {
+			ID string `json:"identifier"`
+		}](made).ID})
+		t.installed(s)
+	}).Wait(ctx) // a frame that is without it then gets it by itself
 }
 
 // installed takes note that our code is in every world of a session that was told

@@ -82,7 +82,7 @@ func (b *Browser) rootEvent(method string, params []byte) {
 	case "Target.targetCreated":
 		if b.o.Lazy {
 			b.discovered(decode[announced](params).Info)
-		} else if info := decode[announced](params).Info; info.URL != "about:blank" {
+		} else if info := decode[announced](params).Info; info.URL != empty {
 			b.mu.Lock()
 			b.begins[info.TargetID] = info.URL
 			b.mu.Unlock()

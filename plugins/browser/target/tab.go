@@ -187,6 +187,7 @@ func (t *Tab) attach(a attached) {
 func (t *Tab) follow(s *transport.Session) *transport.Pending {
 	s.Start("Page.enable", nil)
 	s.Start("Page.setLifecycleEventsEnabled", jsonv2.Value(`{"enabled":true}`))
+	s.Start("Page.addScriptToEvaluateOnNewDocument", map[string]string{"source": keepOriginals})
 	s.Start("Runtime.enable", nil)
 	s.Start("Log.enable", nil)
 	s.Start("Network.enable", jsonv2.Value(`{"maxTotalBufferSize":0,"maxResourceBufferSize":0,"maxPostDataSize":0}`))

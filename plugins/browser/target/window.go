@@ -99,17 +99,17 @@ func (b *Browser) window(id int) *Window {
 func (b *Browser) add(t *Tab, info *targetInfo) {
 	own := b.contextOf(info)
 	begins := cmp.Or(t.begins, info.URL)
-	opener := b.openerOf(begins, own, b.byTarget[cdptarget.ID(info.OpenerID)])
+	opener, found := b.openerOf(begins, own, b.byTarget[cdptarget.ID(info.OpenerID)])
 	if opener != nil {
 		t.opener = opener.ID
 	}
 	var w *Window
-	if e := b.expected; opener == nil && e != nil && e.context == own {
+	if e := b.expected; opener == nil && !found && e != nil && e.context == own {
 		b.expected = nil
 		w = e.window
 	} else {
 		w = b.guess(opener, own)
-		if opener == nil {
+		if !found {
 			b.unwanted(t, begins)
 		}
 	}
