@@ -70,7 +70,7 @@ func lacking(frames []*Frame) map[*transport.Session]int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, f := range frames {
-		if s, err := f.ready(); err == nil && !(f.installed && f.world != "") {
+		if s, err := f.ready(); err == nil && (!f.installed || f.world == "") {
 			lack[s]++
 		}
 	}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -118,10 +119,12 @@ func (t *Tab) meet(s *sessionOf) {
 		t.browser.mu.Lock()
 		defer t.browser.mu.Unlock()
 		tree := decode[frameTree](result).Tree
-		if t.committed > 0 || tree.Frame.ID != string(t.main.ID) || !opens(tree.Frame.URL) || tree.Frame.URL == empty {
+		url := cmp.Or(tree.Frame.Unreachable, tree.Frame.URL)
+		if t.committed > 0 || tree.Frame.ID != string(t.main.ID) || !opens(url) || url == empty {
 			return // it was told, or is still to come
 		}
 		t.takeTree(s, tree)
+		t.main.url = cmp.Or(tree.Frame.Unreachable, t.main.url)
 		t.url = t.main.url
 		t.browser.publish("page.load", map[string]any{"tab_id": t.ID, "event": 2, "uri": t.url})
 	})

@@ -177,7 +177,7 @@ func (t *Tab) attach(a attached) {
 		s.Start("Page.setInterceptFileChooserDialog", jsonv2.Value(`{"enabled":true}`))
 	}
 	s.Start("Runtime.runIfWaitingForDebugger", nil)
-	if t.begins != "" {
+	if a.Waiting && t.begins != "" {
 		t.meet(own)
 	}
 }
