@@ -238,6 +238,46 @@ func TestTwentyThousandLinks(t *testing.T) {
 	}
 }
 
+func TestWhatIsBeyondTheLimitIsCounted(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, "<!doctype html>")
+	const style = `<style>.p{cursor:pointer}.q>i{cursor:var(--c)}.q{--c:pointer}</style>`
+	repeat := func(n int, html string) string { return style + strings.Repeat(html, n) }
+	for html, total := range map[string]int{
+		repeat(10, `<div class=p>z</div>`):                                                                         10,
+		repeat(10, `<div class=p>z<b class=p>y</b></div>`):                                                         10,
+		repeat(10, `<p class=q><i>z</i></p>`):                                                                      10,
+		repeat(10, `<div style="cursor:pointer">z</div>`):                                                          10,
+		repeat(10, `<button class=p>z<i class=p>y</i></button>`):                                                   10,
+		repeat(5, `<a href=/x>z</a><div class=p>y</div>`):                                                          10,
+		repeat(10, `<div class=p>z</div><div class=p hidden>y</div><p class=p></p>`):                               10,
+		repeat(10, `<label class=p>z<input></label>`):                                                              10,
+		repeat(10, `<div class=p tabindex=0>z</div>`):                                                              10,
+		repeat(10, `<div class=p><button>z</button>y</div>`):                                                       20,
+		repeat(10, `<div><template shadowrootmode=open><style>b{cursor:pointer}</style><b>z</b></template></div>`): 10,
+		repeat(10, `<div><template shadowrootmode=open><style>:host{cursor:pointer}</style>z</template></div>`):    10,
+		`<style>main{& div{cursor:pointer}}</style><main>` + repeat(10, `<div>z</div>`) + `</main>`:                10,
+	} {
+		p.Main(fmt.Sprintf("document.body.setHTMLUnsafe(%q)", html))
+		for _, format := range []string{"list", "outline"} {
+			for _, limit := range []int{1, 4, total - 1, total, 500} {
+				s := snapshot(t, w, options{"limit": limit, "format": format})
+				if s.Head.Total != total || s.Head.Left != max(0, total-limit) {
+					t.Errorf("%.90s as %s, limit %d: total %d, left %d; want %d of %d", html[len(style):], format, limit, s.Head.Total, s.Head.Left, max(0, total-limit), total)
+				}
+			}
+		}
+		whole := snapshot(t, w, options{"filter": options{"text": "z"}})
+		if s := snapshot(t, w, options{"limit": 2, "filter": options{"text": "z"}}); s.Head.Total != len(whole.Visible) || s.Head.Left != len(whole.Visible)-2 {
+			t.Errorf("%.90s by its text: %+v of %d", html[len(style):], s.Head, len(whole.Visible))
+		}
+	}
+	p.Main(fmt.Sprintf("document.body.setHTMLUnsafe(%q)", repeat(15000, `<div class=p>z</div>`)))
+	if s := snapshot(t, w, nil); s.Head.Total != 15000 || len(s.Visible) != 500 {
+		t.Errorf("%d of %d", len(s.Visible), s.Head.Total)
+	}
+}
+
 func TestHugeAndDeepPages(t *testing.T) {
 	t.Parallel()
 	p, w := open(t, `<button>first</button><div id=r></div><button>last</button>`)

@@ -99,7 +99,11 @@ const elements = (() => {
   const cursorRules = rules.finder((rule, out) => {
     if (/pointer|var\(/.test(rule.style.cursor)) out.add(rules.elsewhere(rule) ? rules.ALL : rule.selectorText);
   });
-  const mayPoint = (root) => [cursorRules(dom.rootNode(root)), '[style*=cursor i]', '[cursor]'].filter(Boolean).join(',');
+  function mayPoint(root) {
+    const selector = cursorRules(dom.rootNode(root));
+    const list = dom.many(root, [selector, '[style*=cursor i]', '[cursor]'].filter(Boolean).join(','));
+    return selector === rules.ALL && root instanceof ShadowRoot ? [root.host, ...list] : list;
+  }
 
   const ATOMS = ['button', 'a', 'label', ...[...WHOLE].map((r) => `[role~=${r} i]`)].join(',');
 

@@ -255,7 +255,7 @@ const snapshot = (() => {
       }
     }
     for (const root of within) {
-      for (const el of dom.many(root, elements.mayPoint(root))) {
+      for (const el of elements.mayPoint(root)) {
         if (looked++ >= REST_MAX) break;
         if (st.handled.has(el) || !elements.points(el)) continue;
         st.extra++;
