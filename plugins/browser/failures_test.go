@@ -36,6 +36,28 @@ func closedPort(t testing.TB) string {
 
 // failures are tests of navigations that fail.
 var failures = map[string]func(c *client){
+	"a tab that is made for an address shows its failure as one that was there": func(c *client) {
+		for _, uri := range []string{"http://127.0.0.1:1/", "http://nowhere.invalid/"} {
+			was := c.open("/pages/blank")
+			was.refused("navigation_failed", "browser.navigate", was.with(m{"uri": uri}))
+			want := was.info()
+			for _, method := range []string{"browser.tab.new", "browser.window.new"} {
+				e := c.refused("navigation_failed", method, m{"uri": uri})
+				var data struct {
+					TabID int `json:"tab_id"`
+				}
+				if raw, err := json.Marshal(e.Data); err != nil || json.Unmarshal(raw, &data) != nil || data.TabID == 0 {
+					c.t.Fatalf("%s tells %v", method, e.Data)
+				}
+				made := &tab{c, data.TabID}
+				got := made.info()
+				if got.URI != want.URI || got.Title != want.Title || got.Loading || want.URI != uri {
+					c.t.Errorf("%s shows %+v; want as %+v", method, got, want)
+				}
+				c.ended(c.try("browser.tab.close", made.with(nil), nil))
+			}
+		}
+	},
 	"a failure has Chromium's name": func(c *client) {
 		p := c.open("/pages/buttons")
 		for url, want := range map[string]string{

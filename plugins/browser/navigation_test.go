@@ -134,6 +134,25 @@ var navigations = map[string]func(c *client){
 			c.t.Errorf("after it: %+v", info)
 		}
 	},
+	"a page that comes later loads until then, however short the wait was": func(c *client) {
+		for _, kind := range []string{"none", "commit", "dom", "load"} {
+			for _, ms := range []int{0, 1, 50} {
+				p := c.open("/pages/blank")
+				in := mixed(until(kind), timeout(ms))
+				if info := p.goTo("/slow?ms=700&type=text/html", in); !info.Loading || info.URI != site+"/pages/blank" {
+					c.t.Errorf("%v: %+v", in, info)
+				}
+				c.call("page.wait", p.with(map[string]any{"load": true, "timeout_ms": 30000}), nil)
+				if info := p.info(); info.Loading || !strings.HasPrefix(info.URI, site+"/slow") {
+					c.t.Errorf("after it: %+v", info)
+				}
+				if info := p.move("browser.reload", in); !info.Loading {
+					c.t.Errorf("reload %v: %+v", in, info)
+				}
+				c.call("page.wait", p.with(map[string]any{"load": true, "timeout_ms": 30000}), nil)
+			}
+		}
+	},
 	"no time to wait is time to begin": func(c *client) {
 		p := c.open("/pages/blank")
 		begin := func(method string, params map[string]any, title string) {

@@ -96,6 +96,19 @@ func TestDiagnostics(t *testing.T) {
 				return with(r, "console", "log", "from a worker") != nil && with(r, "error", "error", "thrown in a worker") != nil &&
 					with(r, "unhandledrejection", "error", "rejected in a worker") != nil
 			})
+			p.js("console.log('the last')")
+			all := p.told(nil, func(r diagnostics.Report) bool { return with(r, "console", "log", "the last") != nil })
+			for _, said := range []string{"from a worker", "thrown in a worker", "rejected in a worker"} {
+				n := 0
+				for _, e := range all.Events {
+					if strings.Contains(e.Message+strings.Join(e.Args, " "), said) {
+						n++
+					}
+				}
+				if n != 1 {
+					c.t.Errorf("%q is there %d times: %+v", said, n, all.Events)
+				}
+			}
 			p = c.open("/pages/frames-cross")
 			p.find("button", "Other site")
 			var frames []struct{ ID string }

@@ -16,6 +16,9 @@ func TestDialogsThatAreDismissed(t *testing.T) {
 				c.t.Errorf("it gave %v", out)
 			}
 			p.is("log.findLast(e => e.type === 'answer').value", false)
+			if d["count"] != nil {
+				c.t.Errorf("one is counted: %v", d)
+			}
 			if out := p.does("click", sel("#alert")); out["dialog"].(m)["kind"] != "alert" {
 				c.t.Errorf("it gave %v", out)
 			}
@@ -25,8 +28,14 @@ func TestDialogsThatAreDismissed(t *testing.T) {
 			p.does("click", sel("#ask"))
 			p.is("log.findLast(e => e.type === 'answer').value", nil)
 			p = c.open("/pages/dialog-two")
-			p.does("click", sel("#go"))
+			if d := p.does("click", sel("#go"))["dialog"].(m); d["kind"] != "prompt" || d["message"] != "Second?" || fmt.Sprint(d["count"]) != "2" {
+				c.t.Errorf("of two it tells %v", d)
+			}
 			p.noted("first,second")
+			p.js("document.getElementById('go').onclick = () => { for (let i = 1; i <= 5; i++) alert(i) }")
+			if d := p.does("click", sel("#go"))["dialog"].(m); d["message"] != "5" || fmt.Sprint(d["count"]) != "5" {
+				c.t.Errorf("of five it tells %v", d)
+			}
 			p.is("confirm('in a script') + '|' + prompt('too')", "false|null")
 		},
 		"dialogs in frames, on load and without end make nobody wait": func(c *client) {

@@ -137,14 +137,31 @@ func TestJavaScript(t *testing.T) {
 			p.does("fill", sel("#field", "value", "x"))
 			p.noted("violation,violation") // the page's own two, and none of ours
 			p = c.open("/pages/blank")
-			// It is the page's world: its scripts get what it has put there, and ours
-			// does not depend on it.
-			c.refused("javascript_error", "page.javascript", p.with(m{"script": "JSON.stringify = () => 'mine'; 1"}))
-			c.refused("javascript_error", "page.javascript", p.with(m{"script": "eval = () => { throw new Error('mine') }; Function = null; Promise.prototype.then = null; 1"}))
-			c.refused("javascript_error", "page.javascript", p.with(m{"script": "1"}))
+			p.is("JSON.stringify = () => '1'; ({a: 1})", m{"a": 1.0})
+			p.is("JSON.stringify({b: 2})", "1") // it is the page's world: its scripts get what it has put there
+			for _, change := range []string{
+				"JSON = null", "eval = () => { throw new Error('mine') }", "Function = SyntaxError = RangeError = null", "Node = class { static [Symbol.hasInstance]() { return true } }",
+				"Promise.prototype.then = null", "Object.prototype.then = (done) => done('mine')", "performance = undefined", "Date = null", "const P = Promise; Promise = {resolve: (v) => P.resolve(v)}",
+				"requestAnimationFrame = () => {}", "setTimeout = clearTimeout = () => {}", "RegExp.prototype.test = RegExp.prototype.exec = () => { throw 1 }",
+				"String.prototype.includes = Array.prototype.map = null", "Object.defineProperty(window, 'vant', {get() { throw 1 }})",
+			} {
+				p.is(change+"; ({a: 1})", m{"a": 1.0})
+				p.is("await Promise.resolve(2)", 2)
+				p.is("return 3", 3)
+				p.until(m{"function": "true"})
+				p.until(m{"function": "window.turns = (window.turns ?? 0) + 1, turns % 3 == 0"})
+				if e, d := p.failed("const x = 1;\nnothere()", nil); e.Message == "" || d.Line != 2 {
+					c.t.Errorf("after %s: %v %+v", change, e, d)
+				}
+			}
+			q := c.open("/pages/frames-same")
+			q.js("document.querySelector('iframe').contentWindow.JSON.stringify = () => '1'")
+			var v any
+			if c.call("page.javascript", q.with(m{"frame": q.frames()[1].ID, "script": "({a: 1})"}), &v); fmt.Sprint(v) != "map[a:1]" {
+				c.t.Errorf("in a frame: %v", v)
+			}
 			p.snapshot(nil)
 			p.does("press", m{"value": "a"})
-			var v any
 			c.call("page.inspect", p.with(m{"kind": "metadata"}), &v)
 		},
 		"scripts run in the frame that is named": func(c *client) {

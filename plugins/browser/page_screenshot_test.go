@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/color"
 	_ "image/jpeg"
@@ -88,6 +89,27 @@ func TestScreenshots(t *testing.T) {
 			small, _ := p.shoot(dir, m{"format": "jpeg", "quality": 1})
 			if large, _ := p.shoot(dir, m{"format": "jpeg", "quality": 100}); large.Bytes <= small.Bytes {
 				c.t.Errorf("quality 100 has %d bytes, 1 has %d", large.Bytes, small.Bytes)
+			}
+		},
+		"a page is laid out afterwards as it was": func(c *client) {
+			dir := c.t.TempDir()
+			for name, html := range map[string]string{
+				"scrolls": `<!doctype html><body style="margin:0"><div style="height:9000px"><button>b</button></div>`, "fits": `<!doctype html><button>b</button>`,
+				"both ways": `<!doctype html><div style="width:5000px;height:5000px"><button>b</button></div>`, "always": `<!doctype html><html style="overflow:scroll"><button>b</button>`,
+				"full height": `<!doctype html><html style="padding:3px"><body style="margin:0;min-height:150vh"><button>b</button>`, "quirks": `<div style="height:3000px"><button>b</button></div>`,
+			} {
+				p := c.open("/pages/blank")
+				p.js(fmt.Sprintf("document.open(); document.write(%q); document.close()", html))
+				p.js(`scrollTo(0, 100); globalThis.changes = 0; new MutationObserver((list) => { changes += list.length }).observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+					document.addEventListener('animationstart', () => changes++, true)`)
+				const layout = `(e => [e.clientWidth, e.clientHeight, e.scrollWidth, e.scrollHeight, innerWidth, innerHeight, scrollY, devicePixelRatio, document.getAnimations().length, changes])(document.documentElement)`
+				before := fmt.Sprint(p.js(layout))
+				for _, shot := range []m{{"full_page": true}, {"ref": p.ref("button", "b")}, {"full_page": true, "annotate": true, "format": "jpeg"}, nil} {
+					p.shoot(dir, shot)
+					if after := fmt.Sprint(p.js(layout)); after != before {
+						c.t.Errorf("%s, %v: it is %s, and was %s", name, shot, after, before)
+					}
+				}
 			}
 		},
 		"refs are drawn at their elements, in frames too": func(c *client) {

@@ -154,6 +154,35 @@ func TestSnapshots(t *testing.T) {
 			}
 			p.does("click", m{"ref": named(all, "c17")[0].Ref})
 		},
+		"closed shadow roots are found however deep and many they are": func(c *client) {
+			for name, make := range map[string]string{
+				"deep":  `let at = document.body; for (let i = 0; i < 40; i++) { const d = document.createElement('div'); at.append(d); at = d.attachShadow({mode: 'closed'}); at.innerHTML = '<button>b' + i + '</button>' }`,
+				"mixed": `let at = document.body; for (let i = 0; i < 40; i++) { const d = document.createElement('div'); at.append(d); at = d.attachShadow({mode: i % 3 ? 'closed' : 'open'}); at.innerHTML = '<button>b' + i + '</button>' }`,
+				"wide":  `for (let i = 0; i < 700; i++) { const d = document.createElement('span'); document.body.append(d); if (i % 70 == 0) d.attachShadow({mode: 'closed'}).innerHTML = '<button>b' + i + '</button>'; else d.style.padding = '1px' }`,
+			} {
+				want := map[string]int{"deep": 40, "mixed": 40, "wide": 10}[name]
+				p := c.open("/pages/blank")
+				p.js(make)
+				out := p.list(nil)
+				if buttons := slices.DeleteFunc(out.Elements, func(e element) bool { return e.Role != "button" }); len(buttons) != want && (!out.Truncated || out.More == "") {
+					c.t.Errorf("%s: %d of %d buttons, and it says %+v", name, len(buttons), want, out)
+				}
+			}
+		},
+		"the first snapshot of many frames has them all": func(c *client) {
+			p := c.open("/pages/blank")
+			p.js(`for (let i = 0; i < 60; i++) { const f = document.createElement('iframe'); f.width = 60; f.height = 30; f.srcdoc = '<button>b</button>'; document.body.append(f) }`)
+			p.until(m{"function": "[...document.querySelectorAll('iframe')].every((f) => f.contentDocument?.querySelector('button'))", "timeout_ms": 30000})
+			out := p.list(nil)
+			frames := make(map[string]bool)
+			for _, e := range out.Elements {
+				frames[e.Frame] = true
+			}
+			if len(out.Elements) != 60 || len(frames) != 60 || out.Truncated {
+				c.t.Fatalf("%d elements in %d frames, %d frames are left", len(out.Elements), len(frames), out.FramesLeft)
+			}
+			p.does("click", m{"ref": out.Elements[59].Ref})
+		},
 		"large and restless pages are answered within the limits": func(c *client) {
 			p := c.open("/pages/links-20000")
 			out := p.list(m{"max_bytes": 1 << 20})

@@ -292,6 +292,24 @@ func TestPopUps(t *testing.T) {
 				}
 			}
 		},
+		"a click by another button, or with a key held, says so too": func(c *client) {
+			for _, id := range []string{"plain", "opener", "here"} {
+				for _, how := range []map[string]any{{"button": "middle"}, {"modifiers": []string{"Control"}}, {"modifiers": []string{"Shift"}}, {"modifiers": []string{"Control", "Shift"}}} {
+					_, p := c.window(false, "/pages/popup-blank")
+					p.js("const a = document.createElement('a'); a.id = 'here'; a.href = '/opener'; a.textContent = 'Here'; document.body.prepend(a)")
+					out := p.do("click", mixed(how, map[string]any{"selector": "#" + id}))
+					list := p.opened()
+					if len(list) != 1 || fmt.Sprint(out["opened"]) != fmt.Sprintf("[%d]", list[0].ID) || list[0].Current {
+						c.t.Errorf("%s with %v gave %v; opened are %+v", id, how, out, list)
+						continue
+					}
+					q := &tab{c, list[0].ID}
+					c.call("page.wait", q.with(map[string]any{"url": "/opener", "timeout_ms": 30000}), nil)
+					c.call("page.wait", q.with(map[string]any{"text": "by nobody", "timeout_ms": 30000}), nil)
+					p.js("document.title") // the page is still there
+				}
+			}
+		},
 		"a link to a download leaves no tab": func(c *client) {
 			_, p := c.window(false, "/pages/popup-blank")
 			out := p.do("click", map[string]any{"selector": "#download"})

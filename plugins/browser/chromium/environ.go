@@ -28,3 +28,21 @@ func environ(whole []string) []string {
 		})
 	})
 }
+
+// inTemporary gives an environment the profile's own folder for temporary files,
+// where there can be one.
+func (p *profile) inTemporary(env []string) []string {
+	const name = "TMPDIR="
+	all := "/tmp"
+	for _, e := range env {
+		if dir, ok := strings.CutPrefix(e, name); ok && dir != "" {
+			all = dir
+		}
+	}
+	own := p.makeTemporary(all)
+	if own == "" {
+		return env
+	}
+	env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name) })
+	return append(env, name+own)
+}

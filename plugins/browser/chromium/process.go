@@ -96,7 +96,7 @@ func Start(ctx context.Context, o Options) (_ *Process, err error) {
 		env = os.Environ()
 	}
 	child, err := proc.Start(proc.Command{
-		Path: o.Path, Args: args, Env: append(environ(env), prof.marker()), Dir: prof.dir,
+		Path: o.Path, Args: args, Env: append(prof.inTemporary(environ(env)), prof.marker()), Dir: prof.dir,
 		Stdout: words[1], Stderr: words[1],
 		ExtraFiles: []*os.File{commands[0], answers[1]},
 	})

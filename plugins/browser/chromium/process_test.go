@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -138,6 +139,87 @@ func TestTheNextStartEndsWhatAKilledPluginLeft(t *testing.T) {
 		t.Errorf("running: %v, want %d alone", left, p.Pid())
 	}
 	stop(t, p, 2*time.Second)
+}
+
+// Its socket's folder, and others that it had not removed yet.
+func TestTemporaryFilesAreGoneWithTheBrowserOrAtTheNextStart(t *testing.T) {
+	dir := folder(t)
+	all, err := os.MkdirTemp("", "v") // short enough for a socket's name
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(all) })
+	t.Setenv("TMPDIR", all)
+	left := func() (names []string) {
+		_ = filepath.WalkDir(all, func(path string, _ fs.DirEntry, _ error) error {
+			names = append(names, path)
+			return nil
+		})
+		return names[1:]
+	}
+	p := start(t, Options{Path: real(t), Profile: dir})
+	ask(p).call("Browser.getVersion", "")
+	own := (&profile{dir: dir}).temporary(all)
+	if info, err := os.Stat(own); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v %v", info, err)
+	}
+	stop(t, p, 20*time.Second)
+	if names := left(); len(names) > 0 {
+		t.Errorf("after an orderly end: %v", names)
+	}
+	c := plugin(t, real(t), dir)
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	within(t, 5*time.Second, "all have ended", func() bool { return len(residue(t, dir)) == 0 })
+	if err := os.Mkdir(filepath.Join(own, "org.chromium.Chromium.AbCdEf"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p = start(t, Options{Path: real(t), Profile: dir})
+	ask(p).call("Browser.getVersion", "")
+	stop(t, p, 20*time.Second)
+	if names := left(); len(names) > 0 {
+		t.Errorf("after a start that followed a kill: %v", names)
+	}
+}
+
+func TestAFolderOfTemporaryFilesIsMadeOnlyWhereItCanBe(t *testing.T) {
+	for name, taken := range map[string]func(dir string) (all string, err error){
+		"too long a name": func(dir string) (string, error) {
+			all := filepath.Join(dir, strings.Repeat("x", 90))
+			return all, os.Mkdir(all, 0o700)
+		},
+		"no folder around it": func(dir string) (string, error) { return filepath.Join(dir, "none"), nil },
+	} {
+		all, err := taken(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		env := []string{"TMPDIR=" + all, "A=b"}
+		if got := (&profile{dir: "/p"}).inTemporary(env); !slices.Equal(got, env) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	all, err := os.MkdirTemp("", "v")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(all) })
+	p, kept := &profile{dir: "/p"}, filepath.Join(all, "kept")
+	if err := errors.Join(os.Mkdir(kept, 0o700), os.WriteFile(filepath.Join(kept, "file"), nil, 0o600), os.Symlink(kept, p.temporary(all))); err != nil {
+		t.Fatal(err)
+	}
+	own := p.temporary(all)
+	if got := p.inTemporary([]string{"TMPDIR=" + all}); !slices.Equal(got, []string{"TMPDIR=" + own}) {
+		t.Errorf("with a link in its place: %v", got)
+	}
+	if info, err := os.Lstat(own); err != nil || !info.IsDir() {
+		t.Errorf("it is %v, %v", info, err)
+	}
+	if _, err := os.Stat(filepath.Join(kept, "file")); err != nil {
+		t.Errorf("what the link led to: %v", err)
+	}
 }
 
 func TestABrowserThatCannotRunSaysWhy(t *testing.T) {
@@ -274,7 +356,11 @@ func TestThePipeIsTheBrowsersDescriptors3And4(t *testing.T) {
 }
 
 func TestABrowserGetsWhatItNeedsOfTheEnvironment(t *testing.T) {
-	home := t.TempDir()
+	home, err := os.MkdirTemp("", "v") // short enough for a socket's name
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
 	env := []string{
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home, "LC_ALL=C.UTF-8", "XDG_CONFIG_HOME=" + home, "no_proxy=localhost",
 		"VANT_SOCKET=/secret", "API_KEY=secret", "HOMEX=secret", "LC=secret", "AWS_SECRET=secret", "SSLKEYLOGFILE=/secret",
@@ -294,7 +380,8 @@ func TestABrowserGetsWhatItNeedsOfTheEnvironment(t *testing.T) {
 		if id.Pid != p.Pid() {
 			continue
 		}
-		for _, want := range append(env[:6:6], (&profile{dir: dir}).marker()) {
+		own := &profile{dir: dir}
+		for _, want := range slices.Concat(env[:2], env[3:6], []string{own.marker(), "TMPDIR=" + own.temporary(home)}) {
 			if strings.Contains("\x00"+string(text), "\x00"+want+"\x00") {
 				seen++
 			} else {

@@ -2,6 +2,7 @@ package chromium
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -44,6 +45,7 @@ func (e *InUseError) Unwrap() error { return ErrProfileInUse }
 type profile struct {
 	dir  string
 	lock *os.File
+	temp string // the browser's folder of temporary files, "" when it has none of its own
 }
 
 // lockName is in the profile folder. The file is never removed: whoever has
@@ -147,6 +149,32 @@ func (p *profile) claim(ctx context.Context) error {
 	return p.write(strconv.Itoa(os.Getpid()) + "\n")
 }
 
+// temporary is the folder of the browser's temporary files below the one that is
+// everybody's: one that is killed leaves some, among them its socket's folder. It is
+// named after the profile, so that the next start finds it.
+func (p *profile) temporary(all string) string {
+	sum := sha256.Sum256([]byte(p.dir))
+	return filepath.Join(all, fmt.Sprintf("vantb-%x", sum[:4]))
+}
+
+// maxSocket bounds the path of a socket on all systems, and socketIn is the longest
+// that a browser's has in its folder of temporary files.
+const (
+	maxSocket = 103
+	socketIn  = "/org.chromium.Chromium.XXXXXX/SingletonSocket"
+)
+
+// makeTemporary makes that folder anew. It gives "" where there cannot be one: the
+// browser's socket would have too long a name there, or somebody else has the name.
+func (p *profile) makeTemporary(all string) string {
+	dir := p.temporary(all)
+	if len(dir)+len(socketIn) > maxSocket || os.RemoveAll(dir) != nil || os.Mkdir(dir, 0o700) != nil {
+		return ""
+	}
+	p.temp = dir
+	return dir
+}
+
 // marker is in the environment of every process of a browser on this folder.
 func (p *profile) marker() string { return "VANT_BROWSER_PROFILE=" + p.dir }
 
@@ -224,6 +252,9 @@ func (p *profile) release(clean bool) error {
 	if clean {
 		p.unlink()
 		err = p.write("")
+		if p.temp != "" {
+			err = errors.Join(err, os.RemoveAll(p.temp))
+		}
 	}
 	return errors.Join(err, p.close())
 }

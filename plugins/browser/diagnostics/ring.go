@@ -28,6 +28,9 @@ type Ring struct {
 	errors int
 }
 
+// ofWorker begins what a page says again of one of its workers.
+var ofWorker = []byte(`{"entry":{"source":"worker",`)
+
 type raw struct {
 	method string
 	params []byte // as the browser sent it; nil when event is set
@@ -40,6 +43,9 @@ func New() *Ring { return &Ring{} }
 // Add takes an event of the browser: Runtime.consoleAPICalled,
 // Runtime.exceptionThrown or Log.entryAdded. params is not kept.
 func (r *Ring) Add(method string, params []byte) {
+	if method == "Log.entryAdded" && bytes.HasPrefix(params, ofWorker) {
+		return // the worker says it in its own session, and more of it
+	}
 	e := raw{method: method}
 	if len(params) > maxRaw {
 		e.event = read(method, params)

@@ -78,6 +78,16 @@ func TestEventsAreChosenByTimeAndLevel(t *testing.T) {
 	}
 }
 
+func TestWhatAWorkerSaysIsKeptOnce(t *testing.T) {
+	r := New()
+	r.Add("Log.entryAdded", []byte(`{"entry":{"source":"worker","level":"error","text":"Uncaught Error","timestamp":1,"workerId":"W"}}`))
+	r.Add("Log.entryAdded", []byte(`{"entry":{"source":"worker","level":"info","text":"hello","timestamp":2,"workerId":"W"}}`))
+	r.Add("Log.entryAdded", []byte(`{"entry":{"source":"other","level":"info","text":"\"source\":\"worker\"","timestamp":3}}`))
+	if got := r.Read(Query{}); len(got.Events) != 1 || got.Events[0].Time != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestALargeEventIsKeptAsItIsShown(t *testing.T) {
 	r := New()
 	r.Add("Runtime.consoleAPICalled", fmt.Appendf(nil, `{"type":"error","args":[{"type":"string","value":%q}],"timestamp":1}`, strings.Repeat("é", maxRaw)))

@@ -52,8 +52,11 @@ var Source = sync.OnceValue(func() string {
 		if err != nil {
 			panic(err)
 		}
-		b.Write(text)
-		b.WriteByte('\n')
+		for line := range strings.Lines(string(text)) { // comments and indents are not for the page
+			if line = strings.TrimLeft(line, " "); !strings.HasPrefix(line, "//") {
+				b.WriteString(line)
+			}
+		}
 	}
 	// Defined, not assigned: an element of that name is a property of the window too.
 	b.WriteString("Object.defineProperty(globalThis, '__vant', {value: api, configurable: true});\n})();")

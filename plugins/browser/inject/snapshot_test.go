@@ -238,6 +238,46 @@ func TestTwentyThousandLinks(t *testing.T) {
 	}
 }
 
+func TestWhatIsBeyondTheLimitIsCounted(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, "<!doctype html>")
+	const style = `<style>.p{cursor:pointer}.q>i{cursor:var(--c)}.q{--c:pointer}</style>`
+	repeat := func(n int, html string) string { return style + strings.Repeat(html, n) }
+	for html, total := range map[string]int{
+		repeat(10, `<div class=p>z</div>`):                                                                         10,
+		repeat(10, `<div class=p>z<b class=p>y</b></div>`):                                                         10,
+		repeat(10, `<p class=q><i>z</i></p>`):                                                                      10,
+		repeat(10, `<div style="cursor:pointer">z</div>`):                                                          10,
+		repeat(10, `<button class=p>z<i class=p>y</i></button>`):                                                   10,
+		repeat(5, `<a href=/x>z</a><div class=p>y</div>`):                                                          10,
+		repeat(10, `<div class=p>z</div><div class=p hidden>y</div><p class=p></p>`):                               10,
+		repeat(10, `<label class=p>z<input></label>`):                                                              10,
+		repeat(10, `<div class=p tabindex=0>z</div>`):                                                              10,
+		repeat(10, `<div class=p><button>z</button>y</div>`):                                                       20,
+		repeat(10, `<div><template shadowrootmode=open><style>b{cursor:pointer}</style><b>z</b></template></div>`): 10,
+		repeat(10, `<div><template shadowrootmode=open><style>:host{cursor:pointer}</style>z</template></div>`):    10,
+		`<style>main{& div{cursor:pointer}}</style><main>` + repeat(10, `<div>z</div>`) + `</main>`:                10,
+	} {
+		p.Main(fmt.Sprintf("document.body.setHTMLUnsafe(%q)", html))
+		for _, format := range []string{"list", "outline"} {
+			for _, limit := range []int{1, 4, total - 1, total, 500} {
+				s := snapshot(t, w, options{"limit": limit, "format": format})
+				if s.Head.Total != total || s.Head.Left != max(0, total-limit) {
+					t.Errorf("%.90s as %s, limit %d: total %d, left %d; want %d of %d", html[len(style):], format, limit, s.Head.Total, s.Head.Left, max(0, total-limit), total)
+				}
+			}
+		}
+		whole := snapshot(t, w, options{"filter": options{"text": "z"}})
+		if s := snapshot(t, w, options{"limit": 2, "filter": options{"text": "z"}}); s.Head.Total != len(whole.Visible) || s.Head.Left != len(whole.Visible)-2 {
+			t.Errorf("%.90s by its text: %+v of %d", html[len(style):], s.Head, len(whole.Visible))
+		}
+	}
+	p.Main(fmt.Sprintf("document.body.setHTMLUnsafe(%q)", repeat(15000, `<div class=p>z</div>`)))
+	if s := snapshot(t, w, nil); s.Head.Total != 15000 || len(s.Visible) != 500 {
+		t.Errorf("%d of %d", len(s.Visible), s.Head.Total)
+	}
+}
+
 func TestHugeAndDeepPages(t *testing.T) {
 	t.Parallel()
 	p, w := open(t, `<button>first</button><div id=r></div><button>last</button>`)
@@ -288,6 +328,43 @@ func TestOutline(t *testing.T) {
   generic "Card x" @e1_7`, "\n"), s.Visible)
 	if s.Head.Total != 7 || s.Head.Left != 0 {
 		t.Errorf("the header is %+v", s.Head)
+	}
+}
+
+func TestOutlinesOfLists(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, "<!doctype html>")
+	for html, want := range map[string]string{
+		`<ul><li>a<li>b</ul>after`:                                              "- a|- b|after",
+		`<style>li{cursor:pointer}</style><ul><li>a<li>b</ul>after`:             `- listitem "a" @e1_1|- listitem "b" @e1_2|after`,
+		`<ul><li onclick=1>a</ul>`:                                              `- listitem "a" @e1_1`,
+		`<ul><li>a</ul><ul><li tabindex=0>b</ul><ul><li>c</ul>`:                 `- a|- listitem "b" @e1_1|- c`,
+		`<ul><li>a<ul><li>b<ol><li>c</ol></ul><li>d</ul>`:                       "- a|  - b|    - c|- d",
+		`<ul><li onclick=1>a<ul><li>b</ul></ul>`:                                `- listitem "a b" @e1_1`,
+		`<ul><li>a<ul><li onclick=1>b</ul><li>c</ul>`:                           `- a|  - listitem "b" @e1_1|- c`,
+		`<ul><li><ul><li>a</ul></ul>`:                                           "  - a",
+		`<ul><li><div></div>a</ul>`:                                             "- a",
+		`<ul><li><div>a</div><div>b</div></ul>`:                                 "- a|  b",
+		`<ul><li><button>a</button><a href=/b>b</a></ul>`:                       `- button "a" @e1_1|  link "b" @e1_2 /b`,
+		`<ul><li><h2>a</h2>b</ul>`:                                              `- heading 2 "a"|  b`,
+		`<ul><li hidden>a</ul>b`:                                                "b",
+		`<ul><li aria-hidden=true>a</ul>b`:                                      "b",
+		`<ul><li inert>a</ul>b`:                                                 "b",
+		`<ul><li></ul>b`:                                                        "b",
+		`<ul><svg role=listitem></svg></ul>b`:                                   "b",
+		`<ul><li style="visibility:hidden">a</ul>b`:                             "b",
+		`<style>li{display:inline}</style><ul><li>a<li>b</ul>c`:                 "- a|- b|c",
+		`<style>li{display:inline-block}</style><ul><li inert>a<li>b</ul>c`:     "- b|c",
+		`<style>li{display:contents}</style><ul><li onclick=1>a<li>b</ul>c`:     `- listitem "a" @e1_1|- b|c`,
+		`<span role=listitem>a</span><span role=listitem tabindex=0>b</span>c`:  `- a|- listitem "b" @e1_1|c`,
+		`<nav><ul><li onclick=1>a<li>b</ul></nav>`:                              `navigation|  - listitem "a" @e1_1|  - b`,
+		`<table><tr><td><ul><li onclick=1>a</ul><td>b</table>`:                  `table|  - listitem "a" @e1_1|  b`,
+		`<fieldset><legend>L</legend><ul><li tabindex=0>a</ul></fieldset>`:      `group "L"|  - listitem "a" @e1_1`,
+		`<details open><summary>s</summary><ul><li onclick=1>a</ul></details>b`: `button "s" @e1_1 expanded|- listitem "a" @e1_2|b`,
+		`<div><template shadowrootmode=open><p><slot></slot></p></template><b role=listitem onclick=1>a</b><b role=listitem>b</b></div>`: `- listitem "a" @e1_1|- b`,
+	} {
+		p.Main(fmt.Sprintf("document.body.setHTMLUnsafe(%q)", html))
+		diff(t, html, want, strings.Join(snapshot(t, w, options{"format": "outline"}).Visible, "|"))
 	}
 }
 

@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/vant-run/vant/plugins/browser/target"
@@ -32,19 +31,16 @@ func frames(t *target.Tab) (list []*target.Frame, beyond int) {
 	return list[:n], len(list) - n
 }
 
+// firsts are those of the frames that are looked into.
+func firsts(below []*target.Frame) []*target.Frame { return below[:min(len(below), maxFrames)] }
+
 // bind makes the frames below f known to the frames around them, and gives those
 // that are, and how many others there are.
 func bind(ctx context.Context, f *target.Frame) (bound []*target.Frame, others int) {
 	below := f.Below()
-	n := min(len(below), maxFrames)
-	failed := make([]error, n)
-	var work sync.WaitGroup
-	for i, child := range below[:n] {
-		work.Go(func() { failed[i] = child.Bind(ctx) })
-	}
-	work.Wait()
-	others = len(below) - n
-	for i, err := range failed {
+	first := firsts(below)
+	others = len(below) - len(first)
+	for i, err := range target.Bind(ctx, first) {
 		switch {
 		case err == nil:
 			bound = append(bound, below[i])

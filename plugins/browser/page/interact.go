@@ -66,7 +66,8 @@ type Outcome struct {
 type DialogInfo struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
-	Open    bool   `json:"open"` // it waits for page.dialog
+	Open    bool   `json:"open"`           // it waits for page.dialog
+	Count   int    `json:"count,omitzero"` // of several, of which it is the last
 }
 
 // DownloadInfo is a download that an action has begun.
@@ -350,6 +351,9 @@ func (a *actor) effects(ctx context.Context, mark target.Mark, out *Outcome) err
 	out.Navigated, out.URL, out.Opened, out.ConsoleErrors = e.Navigated, e.URL, e.Opened, e.ConsoleErrors
 	if d := e.Dialog; d != nil {
 		out.Dialog = &DialogInfo{Kind: d.Kind, Message: clip(d.Message, maxMessage), Open: a.t.OpenDialog() != nil}
+		if e.Dialogs > 1 {
+			out.Dialog.Count = e.Dialogs
+		}
 	}
 	if e.Download != nil {
 		out.Download = &DownloadInfo{URI: e.Download.URL, Filename: e.Download.Filename}

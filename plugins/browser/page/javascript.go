@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
@@ -36,27 +35,40 @@ func (e *ScriptError) Error() string { return e.Message }
 // level makes a script no plain one; which form it has is found out without
 // running it: a static block of a class is where neither may stand.
 //
-// It is the page's world: what a page puts in the place of eval, Function,
-// Promise or JSON.stringify is what a script there gets.
-const run = `((source, plain) => {
-	const parses = (text) => { try { return !!new Function(text) } catch (e) { if (e instanceof SyntaxError) return false; throw e } }
-	const run = (text) => (0, eval)("(" + text + ")()")
-	if (!/\bawait\b/.test(source) || parses(source)) {
-		const returns = /\breturn\b/.test(source) && parses(source) && !parses("class C { static {" + source + "\n} }")
-		return returns ? run("() => {" + source + "\n}") : (0, eval)(plain)
+// It is the page's world: what a page puts in the place of Promise or Array is what
+// a script there gets. What is needed here is of the document's beginning.
+const run = `((source, plain, awaits, returns) => {
+	const parses = (text) => { try { return !!new o.Function(text) } catch (e) { if (e instanceof o.SyntaxError) return false; throw e } }
+	const run = (text) => (0, o.eval)("(" + text + ")()")
+	if (!awaits || parses(source)) {
+		const top = returns && parses(source) && !parses("class C { static {" + source + "\n} }")
+		return top ? run("() => {" + source + "\n}") : (0, o.eval)(plain)(o.eval)
 	}
 	const expression = "async () => (" + source + "\n)"
 	return run(parses("(" + expression + ")") ? expression : "async () => {" + source + "\n}")
-})(%[1]s, %[2]s)`
+})(%s, %s, %t, %t)`
 
 // show gives the JSON of a value as scripts' results have it.
 const show = `((value) => {
-	if (typeof Node == "function" && value instanceof Node || value === globalThis) return "{}"
-	const text = JSON.stringify(value)
+	if (typeof o.Node == "function" && value instanceof o.Node || value === globalThis) return "{}"
+	const text = o.stringify(value)
 	if (text === undefined) return "null"
-	if (text.length > %d) throw new RangeError("the value is too large: its JSON has " + text.length + " characters, %[1]d are allowed")
+	if (text.length > %d) throw new o.RangeError("the value is too large: its JSON has " + text.length + " characters, %[1]d are allowed")
 	return text
 })`
+
+// settle waits for a promise, and not for what has a then as all objects of the page
+// have.
+const settle = `(async () => {
+	const value = %[1]s
+	const whole = value === null || typeof value != "object" && typeof value != "function" || value.then === o.object.then
+	return %[2]s(whole ? value : await value)
+})()`
+
+var (
+	awaits  = regexp.MustCompile(`\bawait\b`)
+	returns = regexp.MustCompile(`\breturn\b`)
+)
 
 // Script says what to run.
 type Script struct {
@@ -77,18 +89,19 @@ func JavaScript(ctx context.Context, t *target.Tab, s Script) (jsonv2.Value, err
 	if err != nil {
 		return nil, err
 	}
-	plain, err := jsonv2.Marshal("(() => eval(" + string(source) + "))()")
+	plain, err := jsonv2.Marshal("(eval) => eval(" + string(source) + ")")
 	if err != nil {
 		return nil, err
 	}
-	value, format := "(0, eval)("+string(plain)+")", fmt.Sprintf(show, maxValue)
-	if strings.Contains(s.Source, "await") || strings.Contains(s.Source, "return") {
-		value = fmt.Sprintf(run, source, plain)
+	value, format := "(0, o.eval)("+string(plain)+")(o.eval)", fmt.Sprintf(show, maxValue)
+	if a, r := awaits.MatchString(s.Source), returns.MatchString(s.Source); a || r {
+		value = fmt.Sprintf(run, source, plain, a, r)
 	}
 	expression := format + "(" + value + ")"
 	if s.Await {
-		expression = "(async () => " + format + "(await " + value + "))()"
+		expression = fmt.Sprintf(settle, value, format)
 	}
+	expression = "((o) => " + expression + ")(" + target.Originals + ")"
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	text, err := f.Evaluate(ctx, expression, s.Timeout)

@@ -79,7 +79,7 @@ func Screenshot(ctx context.Context, t *target.Tab, s Shot) (Picture, error) {
 	if err != nil {
 		return Picture{}, err
 	}
-	data, err := s.capture(limited, t, &a.clip)
+	data, err := s.capture(limited, t, a)
 	var refused *transport.Error
 	if errors.As(err, &refused) || errors.Is(err, transport.ErrTooLarge) {
 		return Picture{}, &ScreenshotError{err.Error()}
@@ -111,6 +111,7 @@ type area struct {
 	clip      page.Viewport
 	truncated bool
 	boxes     []marked
+	scrolled  Point // of the page, before
 }
 
 // marked is an element to draw around.
@@ -148,6 +149,7 @@ func (s Shot) area(ctx context.Context, t *target.Tab) (area, error) {
 		}
 	}
 	a := fit(shown, density, s.Annotate)
+	a.scrolled = Point{float64(metrics.CSSLayoutViewport.PageX), float64(metrics.CSSLayoutViewport.PageY)}
 	if s.Annotate {
 		a.boxes, err = marks(ctx, t, view.PageX, view.PageY)
 	}
@@ -287,10 +289,12 @@ func marks(ctx context.Context, t *target.Tab, dx, dy float64) ([]marked, error)
 	return all, nil
 }
 
-func (s Shot) capture(ctx context.Context, t *target.Tab, clip *page.Viewport) ([]byte, error) {
+// capture takes the picture. One of more than the viewport changes how the page is
+// laid out, and that is undone here.
+func (s Shot) capture(ctx context.Context, t *target.Tab, a area) ([]byte, error) {
 	fast, beyond := true, s.FullPage || s.one()
 	p := page.CaptureScreenshotParams{
-		Format: page.CaptureScreenshotFormat(s.Format), OptimizeForSpeed: &fast, CaptureBeyondViewport: &beyond, Clip: clip,
+		Format: page.CaptureScreenshotFormat(s.Format), OptimizeForSpeed: &fast, CaptureBeyondViewport: &beyond, Clip: &a.clip,
 	}
 	if s.Format != "png" {
 		quality := int64(s.Quality)
@@ -302,6 +306,11 @@ func (s Shot) capture(ctx context.Context, t *target.Tab, clip *page.Viewport) (
 	err := t.Guarded(ctx, func(ctx context.Context) error {
 		return t.Session().Call(ctx, page.CaptureScreenshot.Method, p, &answer)
 	})
+	if beyond {
+		if _, _, err := t.Main().Invoke(ctx, "", "relayout", a.scrolled); err != nil && !gone(err) {
+			return nil, err
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/vant-run/vant/internal/wire"
 	"github.com/vant-run/vant/plugins/browser/inject"
@@ -16,8 +17,10 @@ import (
 
 const (
 	// maxClosed bounds how often a frame is read again for the closed shadow roots
-	// that were found in it, and someClosed is how many our code offers at once.
-	maxClosed, someClosed = 8, 64
+	// that were found in it: once, unless what they show has others beside them.
+	maxClosed = 8
+	// closedBound is how long they are looked for.
+	closedBound = 6 * time.Second
 )
 
 // SnapshotOptions say what a snapshot shows.
@@ -64,6 +67,7 @@ type view struct {
 	*inject.Listing
 	frame  *target.Frame
 	failed error
+	closed bool // not all closed shadow roots were found
 }
 
 // retries is how often a page that goes on to another document is read again.
@@ -110,6 +114,7 @@ func take(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMessag
 	if o.Text != "" || o.Role != "" {
 		arg["filter"] = map[string]string{"text": o.Text, "role": o.Role}
 	}
+	root.Install(ctx, firsts(root.Below())) // what is in one process is waited for together
 	inside, cancel := context.WithTimeout(ctx, frameBound)
 	defer cancel()
 	below, others := bind(inside, root)
@@ -154,16 +159,25 @@ func with(arg map[string]any, name string, value any) map[string]any {
 // take asks the frame, and again when closed shadow roots were found in it: then
 // with a generation of its own, for the numbers of the first are its frame's alone.
 func (v *view) take(ctx context.Context, world string, generation int64, arg map[string]any) {
+	search, cancel := context.WithTimeout(ctx, closedBound)
+	defer cancel()
 	for round := 0; ; round++ {
 		in, err := v.ask(ctx, world, generation, arg)
-		if err != nil {
-			if world != "" && errors.Is(err, target.ErrNavigated) {
-				err = &FailedTarget{Code: "stale_or_missing", Reason: target.Navigated}
-			}
+		switch {
+		case err != nil && round > 0 && errors.Is(err, context.DeadlineExceeded):
+			v.closed = true // what was there before is shown
+			return
+		case err != nil && world != "" && errors.Is(err, target.ErrNavigated):
+			v.failed = &FailedTarget{Code: "stale_or_missing", Reason: target.Navigated}
+			return
+		case err != nil:
 			v.failed = err
 			return
+		case round == maxClosed:
+			v.closed = v.Closed > 0
+			return
 		}
-		if round == maxClosed || !v.open(ctx, in) {
+		if !v.open(search, in) {
 			return
 		}
 		generation = v.frame.Tab().Browser().Generation()
@@ -184,14 +198,26 @@ func (v *view) ask(ctx context.Context, world string, generation int64, arg map[
 	return in, nil
 }
 
-// open makes the closed shadow roots of the frame known to our code in it. It says
-// whether there may be more to see.
+// open makes the closed shadow roots of the frame known to our code in it, and those
+// in them. It says whether there is more to see.
 func (v *view) open(ctx context.Context, world string) bool {
-	if v.Closed == 0 {
-		return false
+	found := 0
+	for waiting := v.Closed; waiting > 0; {
+		asked, opened, err := v.frame.OpenRoots(ctx, world, "closedHosts", "openRoots")
+		if err != nil {
+			v.closed = errors.Is(err, context.DeadlineExceeded) // else the document has gone
+			break
+		}
+		if asked == 0 {
+			break
+		}
+		found += opened
+		waiting -= asked
+		if opened > 0 { // there may be others in them
+			waiting = max(waiting, 1)
+		}
 	}
-	opened, err := v.frame.OpenRoots(ctx, world, "closedHosts", "openRoots")
-	return err == nil && (opened > 0 || v.Closed >= someClosed)
+	return found > 0
 }
 
 // composer puts the frames' views together.
@@ -204,6 +230,7 @@ type composer struct {
 	total  int
 	left   int
 	frames int  // that were not looked into
+	closed bool // nor were all closed shadow roots
 	full   bool // what comes now is left
 	shown  map[*view]bool
 	hidden []hiddenLine
@@ -233,7 +260,7 @@ func (c *composer) compose(generation int64, first *view) json.RawMessage {
 		}
 		c.out = append(c.out, ']')
 	}
-	c.out = fmt.Appendf(c.out, `,"total":%d,"truncated":%t`, c.total, c.left > 0 || c.frames > 0 || c.dialog != nil)
+	c.out = fmt.Appendf(c.out, `,"total":%d,"truncated":%t`, c.total, c.left > 0 || c.frames > 0 || c.closed || c.dialog != nil)
 	var more []string
 	if c.left > 0 {
 		c.out = fmt.Appendf(c.out, `,"left":%d`, c.left)
@@ -242,6 +269,9 @@ func (c *composer) compose(generation int64, first *view) json.RawMessage {
 	if c.frames > 0 {
 		c.out = fmt.Appendf(c.out, `,"frames_left":%d`, c.frames)
 		more = append(more, "frames that are too many, or do not answer, are not looked into")
+	}
+	if c.closed {
+		more = append(more, "not all closed shadow roots were found: take another snapshot")
 	}
 	if d := c.dialog; d != nil {
 		c.out = wire.AppendString(append(c.out, `,"dialog":{"kind":`...), d.Kind)
@@ -261,6 +291,7 @@ func (c *composer) show(v *view) bool {
 		return false
 	}
 	c.shown[v] = true
+	c.closed = c.closed || v.closed
 	c.total += v.Total
 	c.left += v.Left
 	return true

@@ -264,36 +264,38 @@ func (c Condition) leaves(ctx context.Context, at *place, end time.Time) (bool, 
 // watch waits in the page's own world until a condition is true; then its answer
 // is "true", and "false" when the time is over. It looks at every frame that is
 // drawn, and from time to time where none is.
-const watch = `((condition, left) => {
-	const { requestAnimationFrame: frame, setTimeout: later, clearTimeout: never, performance: clock, Promise: P } = globalThis
-	const end = clock.now() + left
-	let stopped = false, wake = () => {}
+const watch = `((condition, left, { Promise: P, frame, later, never }) => {
+	let over = left <= 0, wake = () => {}
+	const stop = () => { over = true; wake() }
+	const timer = over || later(stop, left)
 	const next = () => new P((done) => { wake = done; frame(done); later(done, 100) })
 	const settled = (value) => new P((done, fail) => {
-		const over = later(done, end - clock.now());
-		(async () => { try { done(await value) } catch (e) { fail(e) } finally { never(over) } })()
+		if (!over) wake = done;
+		(async () => { try { done(await value) } catch (e) { fail(e) } })()
 	})
 	return {
+		stop,
 		async answer() {
-			for (;;) {
-				let value = await settled(condition())
-				if (typeof value == "function") value = await settled(value())
-				if (value) return "true"
-				if (stopped || clock.now() >= end) return "false"
-				await next()
-			}
+			try {
+				for (;;) {
+					let value = await settled(condition())
+					if (typeof value == "function") value = await settled(value())
+					if (value) return "true"
+					if (over) return "false"
+					await next()
+				}
+			} finally { never(timer) }
 		},
-		stop() { stopped = true; wake() },
 	}
 })(async () => (%s
-), %d)`
+), %d, %s)`
 
 // waitFunction lets the page wait until an expression is true, in whatever document
 // it has then.
 func waitFunction(ctx context.Context, t *target.Tab, source string, end time.Time) error {
 	for {
 		changed := t.Changed()
-		text, err := t.Main().Watch(ctx, fmt.Sprintf(watch, source, left(end)), max(time.Until(end), 100*time.Millisecond))
+		text, err := t.Main().Watch(ctx, fmt.Sprintf(watch, source, left(end), target.Originals), max(time.Until(end), 100*time.Millisecond))
 		var thrown *target.Exception
 		switch {
 		case errors.As(err, &thrown):

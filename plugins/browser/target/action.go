@@ -9,17 +9,18 @@ import (
 
 // Mark is a moment in a tab's life, before an action.
 type Mark struct {
-	requested, committed, within, stops, dialogs, errors, downloads int
-	tabs                                                            map[int]bool
-	url                                                             string
+	requested, committed, within, stops, dialogs, errors, downloads, wants int
+	tabs                                                                   map[int]bool
+	url                                                                    string
 }
 
 // Effects are what an action has caused.
 type Effects struct {
 	Navigated     bool
-	URL           string // where the tab is now, "" when it is where it was
-	Opened        []int  // tabs
-	Dialog        *Dialog
+	URL           string  // where the tab is now, "" when it is where it was
+	Opened        []int   // tabs
+	Dialog        *Dialog // the last
+	Dialogs       int
 	ConsoleErrors int
 	Download      *Download
 }
@@ -39,7 +40,7 @@ func (t *Tab) Mark() Mark {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := Mark{
-		requested: t.requested, committed: t.committed, within: t.sameDocument, stops: t.stops, dialogs: t.dialogs, downloads: t.downloads,
+		requested: t.requested, committed: t.committed, within: t.sameDocument, stops: t.stops, dialogs: t.dialogs, downloads: t.downloads, wants: t.wants,
 		errors: t.Diagnostics.Errors(), tabs: make(map[int]bool, len(b.tabs)), url: t.url,
 	}
 	for id := range b.tabs {
@@ -90,6 +91,12 @@ func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 			return Effects{}, err
 		}
 	}
+	come, cancel := context.WithTimeout(ctx, comeBound)
+	err := t.wait(come, func() bool { return !t.awaits(m.wants) })
+	cancel()
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return Effects{}, err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := Effects{
@@ -111,7 +118,7 @@ func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 	}
 	if t.dialogs > m.dialogs {
 		d := t.lastDialog
-		e.Dialog = &d
+		e.Dialog, e.Dialogs = &d, t.dialogs-m.dialogs
 	}
 	return e, nil
 }

@@ -82,6 +82,9 @@ type Browser struct {
 	home     cdp.BrowserContextID          // the profile's own, "" when the browser does not tell
 	made     map[cdp.BrowserContextID]bool // contexts of our windows
 	quiet    bool                          // windows and tabs are not announced yet
+	begins   map[string]string             // addresses that targets begin with which are not attached to yet
+	wanted   []wanted                      // tabs that pages have asked for and that are to come
+	orphans  []orphan                      // tabs that have come and that no page has asked for yet
 	left     []TabInfo                     // tabs that were there when the browser was lost
 	changed  chan struct{}                 // closed and replaced when windows or tabs change
 }
@@ -100,6 +103,7 @@ func New(r io.ReadCloser, w io.WriteCloser, o Options) *Browser {
 		byTarget: make(map[cdptarget.ID]*Tab),
 		refs:     make(map[int64]*issue),
 		made:     make(map[cdp.BrowserContextID]bool),
+		begins:   make(map[string]string),
 		quiet:    o.Lazy,
 		changed:  make(chan struct{}),
 	}

@@ -72,6 +72,8 @@ func (b *Browser) rootEvent(method string, params []byte) {
 		t := b.byTarget[cdptarget.ID(a.Info.TargetID)]
 		if t == nil {
 			t = newTab(b, &a.Info)
+			t.begins = b.begins[a.Info.TargetID]
+			delete(b.begins, a.Info.TargetID)
 			t.attach(a) // first: a tab that can be found has a session
 			b.add(t, &a.Info)
 		} else {
@@ -80,17 +82,25 @@ func (b *Browser) rootEvent(method string, params []byte) {
 	case "Target.targetCreated":
 		if b.o.Lazy {
 			b.discovered(decode[announced](params).Info)
+		} else if info := decode[announced](params).Info; info.URL != empty {
+			b.mu.Lock()
+			b.begins[info.TargetID] = info.URL
+			b.mu.Unlock()
 		}
 	case "Target.targetDestroyed":
+		id := decode[struct {
+			TargetID string `json:"targetId"`
+		}](params).TargetID
 		if b.o.Lazy {
-			id := decode[struct {
-				TargetID string `json:"targetId"`
-			}](params).TargetID
 			b.mu.Lock()
 			if t := b.byTarget[cdptarget.ID(id)]; t != nil {
 				t.end(ErrTabClosed)
 				b.remove(t)
 			}
+			b.mu.Unlock()
+		} else {
+			b.mu.Lock()
+			delete(b.begins, id)
 			b.mu.Unlock()
 		}
 	case "Target.detachedFromTarget":
@@ -219,6 +229,9 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 		if e := decode[frameEvent](params); e.FrameID == string(t.main.ID) && t.asked {
 			t.asked = false
 			t.notify()
+		}
+		if e.newPlace() {
+			b.wants(t, e.URL)
 		}
 	case "Page.frameStartedNavigating":
 		e := decode[frameEvent](params)

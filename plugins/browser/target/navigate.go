@@ -57,12 +57,12 @@ func (t *Tab) Navigate(ctx context.Context, url, referrer string, wait Wait, tim
 	if err := before.answers(ctx); err != nil {
 		return Navigation{}, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errStillLoading)
-	defer cancel()
 	ctx, end := before.guard(ctx)
 	defer end()
+	waiting, cancel := context.WithTimeoutCause(ctx, timeout, errStillLoading)
+	defer cancel()
 	for attempt := 1; ; attempt++ {
-		n, again, err := t.navigate(ctx, before, page.NavigateParams{URL: url, Referrer: referrer}, wait)
+		n, again, err := t.navigate(ctx, waiting, before, page.NavigateParams{URL: url, Referrer: referrer}, wait)
 		if !again || attempt == attempts {
 			return n, err
 		}
@@ -74,9 +74,11 @@ func (t *Tab) Navigate(ctx context.Context, url, referrer string, wait Wait, tim
 const attempts = 10
 
 // navigate asks for a navigation once. again: the page that was there has gone
-// somewhere else instead, and no other caller wanted that.
-func (t *Tab) navigate(ctx context.Context, before moment, p page.NavigateParams, wait Wait) (n Navigation, again bool, err error) {
+// somewhere else instead, and no other caller wanted that. It has begun, or was
+// refused, also where ctx, unlike call, has no time for that.
+func (t *Tab) navigate(call, ctx context.Context, before moment, p page.NavigateParams, wait Wait) (n Navigation, again bool, err error) {
 	asked := transport.Go(t.Session(), page.Navigate, p)
+	before.begins(call, asked.Pending, func() bool { return answered(asked.Pending) })
 	if wait == None { // an address that is refused at once is told
 		if err := before.waitFor(ctx, asked.Pending, func() bool { return before.begun() || answered(asked.Pending) }); err != nil || !answered(asked.Pending) {
 			return Navigation{Moved: true}, false, ignoreLoading(err)
@@ -191,6 +193,18 @@ func (m moment) free() (done func()) {
 		}
 	})
 	return func() { timer.Stop() }
+}
+
+// beginsBound is how long a navigation may take to begin, whatever its caller waits
+// for.
+const beginsBound = time.Second
+
+// begins waits until a navigation that was asked for has begun: until then the tab
+// looks as if it did not load. over ends it, and is asked with mu held.
+func (m moment) begins(ctx context.Context, asked *transport.Pending, over func() bool) {
+	ctx, cancel := context.WithTimeout(ctx, beginsBound)
+	defer cancel()
+	_ = m.waitFor(ctx, asked, func() bool { return m.begun() || over() }) // why not is seen by whoever waits on
 }
 
 // begun tells whether a navigation has begun since; mu is held.
@@ -319,10 +333,11 @@ func (t *Tab) History(ctx context.Context, steps int, wait Wait, timeout time.Du
 // move waits for a navigation whose answer does not tell how it goes.
 func (t *Tab) move(ctx context.Context, before moment, asked *transport.Pending, wait Wait, timeout time.Duration) (Navigation, error) {
 	n := Navigation{Moved: true}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errStillLoading)
-	defer cancel()
 	ctx, end := before.guard(ctx)
 	defer end()
+	before.begins(ctx, asked, func() bool { return t.failures > before.failures })
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errStillLoading)
+	defer cancel()
 	if wait == None {
 		return n, ignoreLoading(before.waitFor(ctx, asked, before.begun))
 	}

@@ -12,8 +12,9 @@ import (
 
 // OpenRoots finds the closed shadow roots of the nodes in the list that a function
 // of our code gives, and hands the nodes that have one to another, with their
-// roots. It says how many these are. What can be asked together is sent together.
-func (f *Frame) OpenRoots(ctx context.Context, world, list, give string) (int, error) {
+// roots. It says how many nodes there were, and how many had one. What can be asked
+// together is sent together.
+func (f *Frame) OpenRoots(ctx context.Context, world, list, give string) (asked, opened int, err error) {
 	ctx, end := f.tab.guard(ctx)
 	defer end()
 	b := f.tab.browser
@@ -22,13 +23,13 @@ func (f *Frame) OpenRoots(ctx context.Context, world, list, give string) (int, e
 	number, same := f.context, f.installed && f.world == world
 	b.mu.Unlock()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if !same {
-		return 0, ErrNavigated
+		return 0, 0, ErrNavigated
 	}
-	opened, err := openRoots(ctx, s, rootsAsked{world, number, fmt.Sprintf("roots %s %d", f.ID, f.asked.Add(1)), list, give})
-	return opened, f.failed(s, err)
+	asked, opened, err = openRoots(ctx, s, rootsAsked{world, number, fmt.Sprintf("roots %s %d", f.ID, f.asked.Add(1)), list, give})
+	return asked, opened, f.failed(s, err)
 }
 
 type rootsAsked struct {
@@ -38,14 +39,14 @@ type rootsAsked struct {
 	list, give string
 }
 
-func openRoots(ctx context.Context, s *transport.Session, q rootsAsked) (int, error) {
+func openRoots(ctx context.Context, s *transport.Session, q rootsAsked) (asked, opened int, err error) {
 	defer s.Start("Runtime.releaseObjectGroup", map[string]string{"objectGroup": q.group})
 	var list remote
-	err := s.Call(ctx, "Runtime.evaluate", map[string]any{
+	err = s.Call(ctx, "Runtime.evaluate", map[string]any{
 		"expression": "__vant." + q.list + "()", "uniqueContextId": q.world, "objectGroup": q.group,
 	}, &list)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	var items struct {
 		Result []struct {
@@ -57,7 +58,7 @@ func openRoots(ctx context.Context, s *transport.Session, q rootsAsked) (int, er
 	}
 	err = s.Call(ctx, "Runtime.getProperties", map[string]any{"objectId": list.Result.ObjectID, "ownProperties": true}, &items)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	hosts := make([]string, 0, len(items.Result))
 	described := make([]*transport.Pending, 0, len(items.Result))
@@ -94,7 +95,7 @@ func openRoots(ctx context.Context, s *transport.Session, q rootsAsked) (int, er
 		}](raw).Object)
 	}
 	if len(nodes) == 0 {
-		return 0, nil
+		return len(hosts), 0, nil
 	}
 	var r remote
 	err = s.Call(ctx, "Runtime.callFunctionOn", map[string]any{
@@ -105,7 +106,7 @@ func openRoots(ctx context.Context, s *transport.Session, q rootsAsked) (int, er
 	if err == nil && r.Exception != nil {
 		err = fmt.Errorf("our code in the page failed: %w", r.Exception)
 	}
-	return len(nodes), err
+	return len(hosts), len(nodes), err
 }
 
 // closedRoot is the closed shadow root of a node that was described, 0 when it has

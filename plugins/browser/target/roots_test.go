@@ -60,13 +60,13 @@ func TestClosedRootsAreAskedForTogether(t *testing.T) {
 	b.mu.Unlock()
 	const hosts = 64
 	type opening struct {
-		opened int
-		err    error
+		asked, opened int
+		err           error
 	}
 	done := make(chan opening, 1)
 	go func() {
-		n, err := f.OpenRoots(t.Context(), "w1", "closedHosts", "openRoots")
-		done <- opening{n, err}
+		asked, opened, err := f.OpenRoots(t.Context(), "w1", "closedHosts", "openRoots")
+		done <- opening{asked, opened, err}
 	}()
 	// next gives the commands of a method: none is answered before all are there.
 	next := func(method string, n int) (all []told) {
@@ -111,8 +111,8 @@ func TestClosedRootsAreAskedForTogether(t *testing.T) {
 		t.Errorf("the arguments (-want +got):\n%s", diff)
 	}
 	say(give.ID, `{"result":{"type":"undefined"}}`)
-	if got := <-done; got.opened != hosts/4 || got.err != nil {
-		t.Errorf("it opened %d, %v", got.opened, got.err)
+	if got := <-done; got.asked != hosts || got.opened != hosts/4 || got.err != nil {
+		t.Errorf("it asked for %d and opened %d, %v", got.asked, got.opened, got.err)
 	}
 	if released := next("Runtime.releaseObjectGroup", 1)[0]; released.Params.Group == "" {
 		t.Error("what was held is not let go of")

@@ -33,6 +33,8 @@ type Tab struct {
 	learning      int                // frames of other processes whose own frames are asked for
 	window        *Window
 	opener        int
+	begins        string // the address that it began with, "" for an empty one
+	wants         int    // tabs that its page has asked for so far
 	title, url    string
 	main          *Frame
 	framesMade    int
@@ -176,6 +178,9 @@ func (t *Tab) attach(a attached) {
 		s.Start("Page.setInterceptFileChooserDialog", jsonv2.Value(`{"enabled":true}`))
 	}
 	s.Start("Runtime.runIfWaitingForDebugger", nil)
+	if a.Waiting && t.begins != "" {
+		t.meet(own)
+	}
 }
 
 // follow turns on what the model learns from, for a page or a frame. When the
@@ -183,6 +188,7 @@ func (t *Tab) attach(a attached) {
 func (t *Tab) follow(s *transport.Session) *transport.Pending {
 	s.Start("Page.enable", nil)
 	s.Start("Page.setLifecycleEventsEnabled", jsonv2.Value(`{"enabled":true}`))
+	s.Start("Page.addScriptToEvaluateOnNewDocument", map[string]string{"source": keepOriginals})
 	s.Start("Runtime.enable", nil)
 	s.Start("Log.enable", nil)
 	s.Start("Network.enable", jsonv2.Value(`{"maxTotalBufferSize":0,"maxResourceBufferSize":0,"maxPostDataSize":0}`))

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -96,17 +97,21 @@ func (b *Browser) window(id int) *Window {
 
 // add takes a tab into the model; mu is held.
 func (b *Browser) add(t *Tab, info *targetInfo) {
-	opener := b.byTarget[cdptarget.ID(info.OpenerID)]
+	own := b.contextOf(info)
+	begins := cmp.Or(t.begins, info.URL)
+	opener, found := b.openerOf(begins, own, b.byTarget[cdptarget.ID(info.OpenerID)])
 	if opener != nil {
 		t.opener = opener.ID
 	}
-	own := b.contextOf(info)
 	var w *Window
-	if e := b.expected; opener == nil && e != nil && e.context == own {
+	if e := b.expected; opener == nil && !found && e != nil && e.context == own {
 		b.expected = nil
 		w = e.window
 	} else {
 		w = b.guess(opener, own)
+		if !found {
+			b.unwanted(t, begins)
+		}
 	}
 	if w == nil {
 		w = b.addWindow(own)

@@ -1,75 +1,28 @@
 // Text that style sheets add by ::before and ::after.
 const generated = (() => {
   const { attr, is } = dom;
+  const { ALL } = rules;
 
   // Asking each element for its ::before and ::after costs more than all the
   // rest, so it is asked only of those that a rule with content may match.
-  const ALL = '*';
-  const MANY = 64;
-  const sheetHosts = new WeakMap();
-  let rootHosts = new Map();
-  dom.onFresh(() => { rootHosts = new Map(); });
-
   const PSEUDO = /::?(?:before|after)(?![\w-])/;
 
-  // Adds the selectors of the elements that get generated content.
-  function hostsOfRules(rules, out) {
-    for (const rule of rules) {
-      if (out.has(ALL)) return;
-      if (rule instanceof CSSImportRule) hostsOfSheet(rule.styleSheet).forEach((s) => out.add(s));
-      else if (rule instanceof CSSStyleRule) hostsOfRule(rule, out);
-      if (rule.cssRules && rule.cssRules.length) hostsOfRules(rule.cssRules, out);
-      if (out.size > MANY) out.add(ALL);
-    }
-  }
-
-  function hostsOfRule(rule, out) {
+  const hostsOf = rules.finder((rule, out) => {
     const selector = rule.selectorText;
     if (!PSEUDO.test(selector) || !rule.style.content) return;
-    if (/&|:host|::slotted|::part/.test(selector) || rule.parentRule instanceof CSSStyleRule) {
+    if (rules.elsewhere(rule)) {
       out.add(ALL);
       return;
     }
     for (const part of splitList(selector)) {
       if (PSEUDO.test(part)) out.add(part.replace(PSEUDO, '').replace(/(^|[\s>+~])$/, '$1*') || ALL);
     }
-  }
+  });
 
   // The parts of a selector list; a comma in parentheses or quotes is none.
   function splitList(selector) {
     if (!/[("'\\]/.test(selector)) return selector.split(',').map((s) => s.trim());
     return [ALL + '::before'];
-  }
-
-  function hostsOfSheet(sheet) {
-    if (!sheet) return new Set();
-    let rules;
-    try {
-      rules = sheet.cssRules;
-    } catch {
-      return new Set([ALL]); // of another origin: any rule may be in it
-    }
-    const kept = sheetHosts.get(sheet);
-    if (kept && kept.length === rules.length) return kept.hosts;
-    const hosts = new Set();
-    hostsOfRules(rules, hosts);
-    sheetHosts.set(sheet, { length: rules.length, hosts });
-    return hosts;
-  }
-
-  function hostsOf(root) {
-    let selector = rootHosts.get(root);
-    if (selector !== undefined) return selector;
-    const all = new Set();
-    for (const sheet of dom.sheets(root)) hostsOfSheet(sheet).forEach((s) => all.add(s));
-    selector = all.has(ALL) || all.size > MANY ? ALL : [...all].join(',');
-    try {
-      if (selector) dom.one(root, selector);
-    } catch {
-      selector = ALL;
-    }
-    rootHosts.set(root, selector);
-    return selector;
   }
 
   // Whether an element may have generated content.

@@ -95,6 +95,27 @@ const elements = (() => {
     return style.display === 'none' ? flags | GONE : flags;
   }
 
+  // The elements of a root that may have a cursor that their parents have not.
+  const cursorRules = rules.finder((rule, out) => {
+    if (/pointer|var\(/.test(rule.style.cursor)) out.add(rules.elsewhere(rule) ? rules.ALL : rule.selectorText);
+  });
+  function mayPoint(root) {
+    const selector = cursorRules(dom.rootNode(root));
+    const list = dom.many(root, [selector, '[style*=cursor i]', '[cursor]'].filter(Boolean).join(','));
+    return selector === rules.ALL && root instanceof ShadowRoot ? [root.host, ...list] : list;
+  }
+
+  const ATOMS = ['button', 'a', 'label', ...[...WHOLE].map((r) => `[role~=${r} i]`)].join(',');
+
+  // Whether only its cursor says that an element is for clicking, which no walk came
+  // to.
+  function points(el) {
+    const t = tag(el);
+    if (skipped(t) || t === 'body' || t === 'html' || dom.style(el).cursor !== 'pointer') return false;
+    const above = dom.parent(el);
+    return !!above && dom.style(above).cursor !== 'pointer' && !says(el, t) && !dom.up(el, ATOMS) && dom.visible(el);
+  }
+
   // The flags of an element that no walk came to.
   function flagsOf(el, modal) {
     let flags = dom.inert(el) ? INERT : 0;
@@ -123,7 +144,7 @@ const elements = (() => {
   const sealed = (t, detail) => t === 'iframe' || t === 'frame' || t === 'embed' || (t === 'select' && !detail);
 
   return {
-    skipped, sealed,
+    skipped, sealed, mayPoint, points,
     GONE, INERT, DISABLED, WHOLE, look, found, says, flagsOf, usable, telling, isFrame, control,
     counted: (detail) => (detail ? COUNTED_DETAIL : COUNTED),
   };

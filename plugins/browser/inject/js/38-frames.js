@@ -89,23 +89,35 @@ const frames = (() => {
     return range.getClientRects().length > 0;
   }
 
-  let hosts = [];
+  const HOSTS_MAX = 4096;
+  const AT_ONCE = 256;
+  let hosts = []; // that look so, and were not offered
 
-  // The elements that the last snapshot found to look so.
+  // closedHosts offers the next of them.
   function closedHosts() {
-    const list = hosts.map((ref) => ref.deref()).filter(Boolean);
+    const list = hosts.splice(0, AT_ONCE).map((ref) => ref.deref()).filter(Boolean);
     for (const el of list) asked.add(el);
     return list;
   }
 
-  // openRoots takes the root of each element of a list.
+  // openRoots takes the root of each element of a list. What looks so in there is
+  // offered next.
   function openRoots(list, roots) {
+    dom.fresh();
     list.forEach((el, i) => dom.openRoot(el, roots[i]));
+    for (const at = [...roots]; at.length; ) {
+      for (const el of dom.many(at.pop(), '*')) {
+        const root = dom.shadow(el);
+        if (root) at.push(root);
+        else if (hosts.length < HOSTS_MAX && mayHide(el, dom.tag(el))) hosts.push(new WeakRef(el));
+      }
+    }
+    dom.fresh();
   }
 
   Object.assign(api, { bindFrame: bind, closedHosts, openRoots });
   return {
     id: (el) => ids.get(el), bound: () => [...bound.keys()], element, shown, outward, mayHide,
-    found: (list) => { hosts = list; },
+    HOSTS_MAX, found: (list) => { hosts = list; },
   };
 })();

@@ -10,7 +10,6 @@ const snapshot = (() => {
 
   const NODES_MAX = 50000;
   const REST_MAX = 20000;
-  const HOSTS_MAX = 64;
   const URL_MAX = 2000;
   const TITLE_MAX = 500;
 
@@ -199,7 +198,7 @@ const snapshot = (() => {
       if (cursor) st.extra++;
     }
     if (elements.isFrame(t)) placeFrame(st, el, below);
-    else if (!(below & GONE) && st.hosts.length < HOSTS_MAX && frames.mayHide(el, t)) st.hosts.push(new WeakRef(el));
+    else if (!(below & GONE) && st.hosts.length < frames.HOSTS_MAX && frames.mayHide(el, t)) st.hosts.push(new WeakRef(el));
     return below;
   }
 
@@ -241,7 +240,7 @@ const snapshot = (() => {
   }
 
   // What the walk did not come to: taken while there is room or a filter to
-  // pass, else counted by the selector alone.
+  // pass, else counted by the selector alone, and by the cursor.
   function rest(st, at) {
     const selector = elements.counted(st.detail);
     const filtered = st.role || st.text;
@@ -253,6 +252,14 @@ const snapshot = (() => {
         const el = list[i];
         if (st.handled.has(el) || !elements.says(el, tag(el))) continue;
         take(st, el, st.full ? 0 : elements.flagsOf(el, st.modal), true, false);
+      }
+    }
+    for (const root of within) {
+      for (const el of elements.mayPoint(root)) {
+        if (looked++ >= REST_MAX) break;
+        if (st.handled.has(el) || !elements.points(el)) continue;
+        st.extra++;
+        if (filtered || !st.full) take(st, el, st.full ? 0 : elements.flagsOf(el, st.modal), true, true);
       }
     }
     if (filtered) return;

@@ -9,6 +9,9 @@ const outline = (() => {
   const ALONE = 1 << 30; // came from a slot: its siblings are not the next
   const LEAVE = 1 << 29; // the end of a block
   const MUTE = 1 << 28; // text that is said already, or to nobody
+  const ITEM = 1 << 27; // with LEAVE: the end of a list item
+
+  const NONE = -1; // no bullet is due
 
   const NODES_MAX = 100000;
   const TEXT_MAX = 500;
@@ -22,15 +25,15 @@ const outline = (() => {
   const TITLES = new Set(['caption', 'legend', 'figcaption']);
   const CELLS = new Set(['cell', 'gridcell', 'columnheader', 'rowheader']);
 
-  const indent = (st) => '  '.repeat(Math.min(st.depth, DEPTH_MAX));
+  const spaces = (depth) => '  '.repeat(Math.min(depth, DEPTH_MAX));
+  const indent = (st) => spaces(st.depth);
 
+  // The first line in a list item has its bullet, where the item begins.
   function prefix(st) {
-    if (!st.bullet) return indent(st);
-    st.bullet = false;
-    st.depth--;
-    const out = `${indent(st)}- `;
-    st.depth++;
-    return out;
+    const depth = st.bullet;
+    if (depth === NONE) return indent(st);
+    st.bullet = NONE;
+    return `${spaces(depth)}- `;
   }
 
   // The line of an element with a ref.
@@ -69,15 +72,19 @@ const outline = (() => {
     return true;
   }
 
-  const inline = (display) => display.startsWith('inline') || display === 'contents';
+  // Whether an element breaks the text. A list item does, as it is shown or not.
+  function breaks(el, role) {
+    const { display } = dom.style(el);
+    return role === 'listitem' || !(display.startsWith('inline') || display === 'contents' || CELLS.has(role));
+  }
 
   // Enters an element: gives the flags of what is in it, and leaves its depth
   // in st.below; -1 when there is nothing to enter.
   function enter(st, el, t, flags) {
     const role = aria.role(el);
     if (CELLS.has(role)) st.run += ' | ';
-    else if (!inline(dom.style(el).display)) flush(st);
-    if (role === 'listitem' && !(flags & MUTE)) st.bullet = true;
+    else if (breaks(el, role)) flush(st);
+    if (role === 'listitem' && !(flags & MUTE)) st.bullet = st.depth;
 
     st.wrote = null;
     let below = snapshot.visit(st, el, t, flags & ~MUTE) | (flags & MUTE);
@@ -110,7 +117,7 @@ const outline = (() => {
   // Walks at and what is in it; false when that is more than it may.
   function walk(st, at, flags) {
     st.run = '';
-    st.bullet = false;
+    st.bullet = NONE;
     st.depth = 0;
     const nodes = [];
     const carried = [];
@@ -128,7 +135,7 @@ const outline = (() => {
       st.depth = depths.pop();
       if (above & LEAVE) {
         flush(st);
-        st.bullet = false;
+        if (above & ITEM) st.bullet = NONE;
         continue;
       }
       const next = above & ALONE ? null : dom.nextSibling(node);
@@ -140,8 +147,12 @@ const outline = (() => {
       if (elements.skipped(t)) continue;
       if (t === 'br') st.run += ' ';
       const below = enter(st, node, t, above & ~ALONE);
-      if (below < 0) continue;
-      if (!inline(dom.style(node).display) && !CELLS.has(aria.role(node))) push(node, LEAVE, st.below);
+      const role = aria.role(node);
+      if (below < 0) {
+        if (role === 'listitem') st.bullet = NONE; // it had nothing to say
+        continue;
+      }
+      if (breaks(node, role)) push(node, role === 'listitem' ? LEAVE | ITEM : LEAVE, st.below);
       descend(node, t, below, st.below, push);
     }
     if (!st.full) flush(st);
