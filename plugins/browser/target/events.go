@@ -225,13 +225,13 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 			t.asked = true
 			t.notify()
 		}
+		if e.newPlace() {
+			b.wants(t, e.URL)
+		}
 	case "Page.frameClearedScheduledNavigation":
 		if e := decode[frameEvent](params); e.FrameID == string(t.main.ID) && t.asked {
 			t.asked = false
 			t.notify()
-		}
-		if e.newPlace() {
-			b.wants(t, e.URL)
 		}
 	case "Page.frameStartedNavigating":
 		e := decode[frameEvent](params)
