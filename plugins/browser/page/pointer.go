@@ -177,7 +177,7 @@ func gone(err error) bool {
 var ErrNoAnswer = fmt.Errorf("the page has been busy for %v since it got the input: what that did is not known", answerBound)
 
 // answerBound is how long a page may take to deal with what was sent at once.
-const answerBound = 10 * time.Second
+const answerBound = 20 * time.Second
 
 // flush sends the page the events and waits until it has had them.
 func (a *actor) flush(ctx context.Context, in *input) error {

@@ -367,15 +367,9 @@ func (t *Tab) guardSince(ctx context.Context, crashes int) (context.Context, fun
 		cancel(why)
 		return ctx, func() {}
 	}
-	end := func() { cancel(nil) }
-	if due, ok := ctx.Deadline(); ok && time.Until(due) > 10*ahead {
-		var stop context.CancelFunc
-		ctx, stop = context.WithDeadline(ctx, due.Add(-ahead))
-		end = func() { stop(); cancel(nil) }
-	}
 	if !b.o.HoldDialogs {
 		// Nothing but the end of the session stops a call, and that is seen there.
-		return ctx, end
+		return ctx, func() { cancel(nil) }
 	}
 	go func() {
 		for {
@@ -393,12 +387,8 @@ func (t *Tab) guardSince(ctx context.Context, crashes int) (context.Context, fun
 			}
 		}
 	}()
-	return ctx, end
+	return ctx, func() { cancel(nil) }
 }
-
-// ahead is by how much a call gives up before its caller does, so that it can say
-// what kept it.
-const ahead = 200 * time.Millisecond
 
 // blocked says why the page cannot answer; mu is held.
 func (t *Tab) blocked() error { return t.blockedSince(noCrash) }
