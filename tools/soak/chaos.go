@@ -15,7 +15,6 @@ type chaos struct {
 	h    *host
 	rand *rand.Rand
 
-	version  uint64
 	faults   []fault
 	absences []absence
 	done     map[string]int // by kind
@@ -143,11 +142,11 @@ func (c *chaos) probe(plugin string) failure {
 }
 
 func (c *chaos) rename(ctx context.Context, plugin string) error {
-	return c.replace(ctx, plugin, func() error { return c.h.put(plugin, c.version) })
+	return c.replace(ctx, plugin, func() error { return c.h.put(plugin, c.h.next()) })
 }
 
 func (c *chaos) copyOver(ctx context.Context, plugin string) error {
-	return c.replace(ctx, plugin, func() error { return c.h.copyOver(ctx, plugin, c.version) })
+	return c.replace(ctx, plugin, func() error { return c.h.copyOver(ctx, plugin, c.h.next()) })
 }
 
 // replace changes a plugin's file; another process of it must then serve.
@@ -156,7 +155,6 @@ func (c *chaos) replace(ctx context.Context, plugin string, change func() error)
 	if err != nil {
 		return err
 	}
-	c.version++
 	begun := time.Now()
 	if err := change(); err != nil {
 		return err
@@ -204,10 +202,9 @@ func (c *chaos) remove(ctx context.Context, plugin string) error {
 	if f := c.probe(plugin); f.code != "method_not_found" {
 		return fmt.Errorf("a call of a removed plugin got %q", f.code)
 	}
-	c.version++
 	back := time.Now()
 	a.to = back
-	if err := c.h.put(plugin, c.version); err != nil {
+	if err := c.h.put(plugin, c.h.next()); err != nil {
 		return err
 	}
 	e, err := c.h.events.wait(ctx, back, plugin, serves)

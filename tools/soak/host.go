@@ -45,6 +45,7 @@ type stage struct {
 	dir          string
 	hosts        int
 	faulty, echo []byte // programs
+	version      uint64 // the last that was written: each has one of its own
 }
 
 func (s *stage) plugins() string           { return filepath.Join(s.dir, "plugins") }
@@ -85,9 +86,8 @@ func (s *stage) prepare(ctx context.Context) error {
 	if err := os.WriteFile(s.config(), []byte(config), 0o600); err != nil {
 		return err
 	}
-	// Each has a version of its own: private copies of the same would be one.
-	for i, name := range everyPlugin {
-		if err := s.put(name, uint64(i)); err != nil {
+	for _, name := range everyPlugin {
+		if err := s.put(name, s.next()); err != nil {
 			return err
 		}
 	}
@@ -105,6 +105,13 @@ func (s *stage) program(plugin string, version uint64) []byte {
 		program = s.echo
 	}
 	return fmt.Appendf(bytes.Clone(program), "\nversion %d\n", version)
+}
+
+// next is a version that no file had before, in no host's time: private copies of
+// the same content would be one, and a file with the same content is no new one.
+func (s *stage) next() uint64 {
+	s.version++
+	return s.version
 }
 
 // put installs a version of a plugin, whole or not at all.
@@ -276,6 +283,10 @@ func (h *host) warmUp(ctx context.Context) error {
 	}
 	for _, name := range faultyPlugins {
 		if err := h.call(name+".log", `{"lines":2000}`, nil); err != nil {
+			return err
+		}
+		// A plugin that has called another one has a goroutine for its answers.
+		if err := h.call(name+".call", fmt.Sprintf(`{"method":"%s.echo","params":{}}`, faultyPlugins[0]), nil); err != nil {
 			return err
 		}
 	}

@@ -56,9 +56,6 @@ import (
 	"time"
 )
 
-// firstVersion is greater than those with which the plugins begin.
-const firstVersion = 100
-
 // calmLoad is how long the load runs before the first fault.
 const calmLoad = 4 * time.Second
 
@@ -149,7 +146,7 @@ func prove(ctx context.Context, s *stage) (all goroutines, err error) {
 		return nil, err
 	}
 	const extra = "extra"
-	if err := s.put(extra, firstVersion); err != nil {
+	if err := s.put(extra, s.next()); err != nil {
 		return nil, err
 	}
 	if err := h.await(ctx, extra, serves); err != nil {
@@ -263,7 +260,7 @@ func mistreat(ctx context.Context, h *host, t *tally, d time.Duration, seed uint
 	loading, unload := context.WithCancel(ctx)
 	defer unload()
 	l := startLoad(loading, h.socket)
-	c := &chaos{h: h, version: firstVersion, rand: rand.New(rand.NewPCG(seed, 0))}
+	c := &chaos{h: h, rand: rand.New(rand.NewPCG(seed, 0))}
 	chaosErr := c.run(ctx, d)
 	unload()
 	failures := l.wait(t)
