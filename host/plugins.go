@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -180,17 +179,17 @@ func (h *Host) tidy(found catalog.Result, c supervise.Changes) {
 	if len(c.Started)+len(c.Replaced)+len(c.Removed) > 0 {
 		return
 	}
-	keep := map[string]bool{}
+	keep := map[catalog.Copy]bool{}
 	for _, c := range found.Accepted {
-		keep[c.SHA256] = true
+		keep[c.Copy()] = true
 	}
 	for _, c := range h.discovery.kept {
-		keep[c.SHA256] = true
+		keep[c.Copy()] = true
 	}
-	for _, sha := range h.supervisor.Copies() {
-		keep[sha] = true
+	for c := range h.supervisor.Copies() {
+		keep[catalog.Copy(c)] = true
 	}
-	if _, err := h.store.Prune(slices.Collect(maps.Keys(keep))); err != nil {
+	if _, err := h.store.Prune(keep); err != nil {
 		h.log.Warn("removing old copies of plugins", "error", err)
 	}
 }

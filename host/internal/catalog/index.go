@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -68,13 +69,15 @@ func readIndex(file string) index {
 
 func (x *index) encode() ([]byte, error) { return json.Marshal(x) }
 
-// forget drops everything about checksums that are not wanted.
-func (x *index) forget(wanted map[string]bool) (changed bool) {
+// forget drops everything about copies that are not wanted.
+func (x *index) forget(wanted map[Copy]bool) (changed bool) {
 	before := len(x.Sources) + len(x.Copies)
-	maps.DeleteFunc(x.Sources, func(_ string, src sourceEntry) bool { return !wanted[src.SHA256] })
+	maps.DeleteFunc(x.Sources, func(file string, src sourceEntry) bool {
+		return !wanted[Copy{Name: strings.TrimPrefix(filepath.Base(file), Prefix), SHA256: src.SHA256}]
+	})
 	maps.DeleteFunc(x.Copies, func(key, _ string) bool {
-		sha, _, _ := strings.Cut(key, "/")
-		return !wanted[sha]
+		sha, name, _ := strings.Cut(key, "/")
+		return !wanted[Copy{Name: name, SHA256: sha}]
 	})
 	return len(x.Sources)+len(x.Copies) != before
 }

@@ -23,6 +23,9 @@ type Candidate struct {
 	Dir    bool   // a folder plugin
 }
 
+// Copy is the private copy that the candidate runs from.
+func (c Candidate) Copy() Copy { return Copy{Name: c.Name, SHA256: c.SHA256} }
+
 // Pending is a file that is still being written: look again soon, and keep
 // what runs under the name meanwhile.
 type Pending struct{ Name, File string }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -107,21 +108,15 @@ func (s *Store) clearTemp() error {
 	return nil
 }
 
-// Prune removes every copy whose checksum is not in keep, and gives how many
-// there were. Keep what still runs: a folder plugin reads its files as it goes.
-func (s *Store) Prune(keep []string) (removed int, err error) {
-	wanted := make(map[string]bool, len(keep))
-	for _, sha := range keep {
-		wanted[sha] = true
-	}
-	entries, err := os.ReadDir(s.binDir())
-	if err != nil {
-		return 0, fmt.Errorf("prune the plugin store: %w", err)
-	}
+// Copy names one copy: plugins of the same content have one each.
+type Copy struct{ Name, SHA256 string }
 
+// Prune removes every copy that is not in keep, and gives how many there were.
+// Keep what still runs: a folder plugin reads its files as it goes.
+func (s *Store) Prune(keep map[Copy]bool) (removed int, err error) {
 	// The index forgets first: a copy that is half removed is never trusted.
 	s.mu.Lock()
-	if s.index.forget(wanted) {
+	if s.index.forget(keep) {
 		s.dirty = true
 	}
 	s.mu.Unlock()
@@ -129,16 +124,48 @@ func (s *Store) Prune(keep []string) (removed int, err error) {
 		return 0, fmt.Errorf("prune the plugin store: %w", err)
 	}
 
+	removed, err = s.clearCopies(keep)
+	if err != nil {
+		err = fmt.Errorf("prune the plugin store: %w", err)
+	}
+	return removed, err
+}
+
+// clearCopies removes what keep does not name, and the folders of checksums
+// that nothing is left of.
+func (s *Store) clearCopies(keep map[Copy]bool) (removed int, err error) {
+	sums := map[string]bool{}
+	for c := range keep {
+		sums[c.SHA256] = true
+	}
+	folders, err := os.ReadDir(s.binDir())
+	if err != nil {
+		return 0, err
+	}
 	var errs []error
-	for _, e := range entries {
-		if wanted[e.Name()] {
+	remove := func(path string) {
+		if err := os.RemoveAll(path); err != nil {
+			errs = append(errs, err)
+		} else {
+			removed++
+		}
+	}
+	for _, folder := range folders {
+		sha, dir := folder.Name(), filepath.Join(s.binDir(), folder.Name())
+		if !sums[sha] {
+			remove(dir)
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(s.binDir(), e.Name())); err != nil {
-			errs = append(errs, fmt.Errorf("prune the plugin store: %w", err))
-			continue
+		copies, err := os.ReadDir(dir)
+		if err != nil {
+			errs = append(errs, err)
 		}
-		removed++
+		for _, c := range copies {
+			name, ok := strings.CutPrefix(c.Name(), Prefix)
+			if !ok || !keep[Copy{Name: name, SHA256: sha}] {
+				remove(filepath.Join(dir, c.Name()))
+			}
+		}
 	}
 	return removed, errors.Join(errs...)
 }

@@ -211,7 +211,7 @@ func TestPruneKeepsWhatIsNamed(t *testing.T) {
 	folder(t, b.path("vant-plugin-y"))
 	res := b.scan()
 	keep, drop := res.Accepted[0], res.Accepted[1]
-	n, err := b.store.Prune([]string{keep.SHA256})
+	n, err := b.store.Prune(map[Copy]bool{keep.Copy(): true})
 	if err != nil || n != 1 {
 		t.Fatalf("pruned %d: %v", n, err)
 	}
@@ -223,6 +223,41 @@ func TestPruneKeepsWhatIsNamed(t *testing.T) {
 	}
 	if diff := cmp.Diff(res, b.scan()); diff != "" {
 		t.Errorf("after pruning: %s", diff)
+	}
+}
+
+func TestPruneTellsPluginsOfTheSameContentApart(t *testing.T) {
+	b := newBench(t)
+	write(t, b.path("vant-plugin-x"), script, 0o755)
+	write(t, b.path("vant-plugin-y"), script, 0o755)
+	b.scan()
+	res := b.scan()
+	keep, drop := res.Accepted[0], res.Accepted[1]
+	if keep.SHA256 != drop.SHA256 {
+		t.Fatalf("got %+v", res)
+	}
+	for i, removed := range []int{1, 0} {
+		if n, err := b.store.Prune(map[Copy]bool{keep.Copy(): true}); err != nil || n != removed {
+			t.Fatalf("time %d: pruned %d: %v", i+1, n, err)
+		}
+		if _, err := os.Stat(keep.Exec); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(drop.Exec); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the other's is still there: %v", err)
+		}
+		if n := len(b.store.index.Sources) + len(b.store.index.Copies); n != 2 {
+			t.Errorf("%d entries of the index are left, want those of the one kept: %+v", n, b.store.index)
+		}
+	}
+	if diff := cmp.Diff(res, b.scan()); diff != "" {
+		t.Errorf("after pruning: %s", diff)
+	}
+	if n, err := b.store.Prune(nil); err != nil || n != 1 {
+		t.Errorf("the folder of both: pruned %d: %v", n, err)
+	}
+	if left, err := os.ReadDir(b.store.binDir()); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }
 

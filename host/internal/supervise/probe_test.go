@@ -190,6 +190,15 @@ func TestSwitchedOffPluginsAreShownAsStopped(t *testing.T) {
 	})
 }
 
+// copies are those of plugin a with these checksums.
+func copies(sums ...string) map[Copy]bool {
+	m := map[Copy]bool{}
+	for _, sum := range sums {
+		m[Copy{Name: "a", SHA256: sum}] = true
+	}
+	return m
+}
+
 func TestCopiesAreNeededUntilTheirProcessesHaveEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(Spec, int) script {
@@ -202,19 +211,32 @@ func TestCopiesAreNeededUntilTheirProcessesHaveEnded(t *testing.T) {
 		call := invoke(w.plugin("a"), time.Minute)
 		synctest.Wait()
 		w.apply(version("a", "2"))
-		if diff := cmp.Diff([]string{"1", "2"}, w.Copies()); diff != "" {
+		if diff := cmp.Diff(copies("1", "2"), w.Copies()); diff != "" {
 			t.Errorf("while a call runs on the old one: %s", diff)
 		}
 		// Its name goes and comes back while both still end.
 		w.apply()
 		w.apply(version("a", "3"))
-		if diff := cmp.Diff([]string{"1", "2", "3"}, w.Copies()); diff != "" {
+		if diff := cmp.Diff(copies("1", "2", "3"), w.Copies()); diff != "" {
 			t.Errorf("while the old ones end under a new one: %s", diff)
 		}
 		_ = call.wait()
 		time.Sleep(2 * time.Minute)
-		if diff := cmp.Diff([]string{"3"}, w.Copies()); diff != "" {
+		if diff := cmp.Diff(copies("3"), w.Copies()); diff != "" {
 			t.Errorf("when they are gone: %s", diff)
+		}
+	})
+}
+
+func TestPluginsOfTheSameContentNeedACopyEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(Spec, int) script { return script{} })
+		w.apply(version("a", "1"), version("b", "1"))
+		w.apply(version("a", "1"), version("b", "2"))
+		time.Sleep(time.Minute)
+		want := map[Copy]bool{{Name: "a", SHA256: "1"}: true, {Name: "b", SHA256: "2"}: true}
+		if diff := cmp.Diff(want, w.Copies()); diff != "" {
+			t.Error(diff)
 		}
 	})
 }

@@ -228,26 +228,31 @@ func (s *Supervisor) Await(ctx context.Context, name string) error {
 	return err
 }
 
-// Copies are the checksums of all that runs, may be started again without
-// another Apply, or is still ending.
-func (s *Supervisor) Copies() []string {
+// Copy is one plugin's content, told apart by its checksum.
+type Copy struct{ Name, SHA256 string }
+
+// Copies are all that run, may be started again without another Apply, or are
+// still ending.
+func (s *Supervisor) Copies() map[Copy]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var list []string
-	for _, p := range s.plugins {
-		list = append(list, p.wish.spec.SHA256)
-		for ; p != nil && !p.ended(); p = p.pred {
-			list = append(list, p.runs.SHA256)
-			if p.before != "" {
-				list = append(list, p.before)
+	needed := map[Copy]bool{}
+	for name, p := range s.plugins {
+		need := func(sha string) {
+			if sha != "" {
+				needed[Copy{Name: name, SHA256: sha}] = true
 			}
+		}
+		need(p.wish.spec.SHA256)
+		for ; p != nil && !p.ended(); p = p.pred {
+			need(p.runs.SHA256)
+			need(p.before)
 			for g := range p.live {
-				list = append(list, g.spec.SHA256)
+				need(g.spec.SHA256)
 			}
 		}
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	return needed
 }
 
 // Reset forgets the plugin's failures and starts it again if it is not

@@ -3,7 +3,6 @@ package supervise
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -509,7 +508,7 @@ func TestAnExclusivePluginComesBackWhenItsReplacementIsNone(t *testing.T) {
 			if st.SHA256 != "1" || st.Generation != 3 || !strings.HasPrefix(st.Reason, "the new generation did not start") {
 				t.Errorf("got %+v", st)
 			}
-			if got := w.Copies(); !slices.Contains(got, "1") {
+			if got := w.Copies(); !got[Copy{Name: "a", SHA256: "1"}] {
 				t.Errorf("its copy is not kept: %v", got)
 			}
 			processes := w.launcher.of("a")
