@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -57,16 +58,17 @@ func CheckConfig(ctx context.Context, o Options, out io.Writer) error {
 	if err := errors.Join(err, ctx.Err(), h.logs.Close(stopping)); err != nil {
 		return err
 	}
-	if len(faults) == 0 {
-		_, err := io.WriteString(out, validity(cfg, "valid")+warnings+unasked)
+	first := validity(cfg, "valid")
+	if len(faults) > 0 {
+		first = strings.Join(faults, "\n") + "\n"
+	}
+	if _, err := io.WriteString(out, first+warnings+unasked); err != nil {
 		return err
 	}
-	for _, fault := range faults {
-		if _, err := fmt.Fprintln(out, fault); err != nil {
-			return err
-		}
+	if len(faults) > 0 {
+		return ErrCheck
 	}
-	return ErrCheck
+	return nil
 }
 
 // tryConfig asks the plugins that the configuration has sections for what they
@@ -74,7 +76,7 @@ func CheckConfig(ctx context.Context, o Options, out io.Writer) error {
 // plugins could not be asked.
 func (h *Host) tryConfig(ctx context.Context) (faults []string, unasked string, err error) {
 	cfg := h.config.Load()
-	found, err := catalog.Scan(ctx, h.catalogOptions(cfg))
+	found, err := h.scanOnce(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -86,6 +88,14 @@ func (h *Host) tryConfig(ctx context.Context) (faults []string, unasked string, 
 		if _, has := cfg.Plugins.Sections[r.Name]; has && !accepted {
 			warn(r.Name, r.Reason)
 		}
+	}
+	for _, p := range found.Pending {
+		if _, has := cfg.Plugins.Sections[p.Name]; has {
+			warn(p.Name, "is still being written")
+		}
+	}
+	for _, dir := range found.Unread {
+		unasked += fmt.Sprintf("%s: warning: plugins could not be asked what they allow: %s cannot be read\n", cfg.Place("plugins"), dir)
 	}
 	env, _ := catalog.Env(h.opts.Environ, nil, nil)
 	for _, c := range found.Accepted {
@@ -186,9 +196,11 @@ func Check(ctx context.Context, o Options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := h.lookOnce(ctx); err != nil {
+	found, err := h.scanOnce(ctx)
+	if err != nil {
 		return err
 	}
+	h.apply(found)
 	select {
 	case <-h.supervisor.Settled():
 	case <-ctx.Done():
@@ -250,22 +262,18 @@ func newCheck(o Options, cfg *config.Config, work string) (*Host, error) {
 	return h, nil
 }
 
-// lookOnce applies what the plugin directories hold. It waits a moment for
-// files that are still being written.
-func (h *Host) lookOnce(ctx context.Context) error {
+// scanOnce reads the plugin directories. It waits a moment for files that are
+// still being written.
+func (h *Host) scanOnce(ctx context.Context) (catalog.Result, error) {
 	for i := 1; ; i++ {
 		found, err := catalog.Scan(ctx, h.catalogOptions(h.config.Load()))
-		if err != nil {
-			return err
-		}
-		if len(found.Pending) == 0 || i == firstLooks {
-			h.apply(found)
-			return nil
+		if err != nil || len(found.Pending) == 0 || i == firstLooks {
+			return found, err
 		}
 		select {
 		case <-time.After(pendingMax):
 		case <-ctx.Done():
-			return ctx.Err()
+			return catalog.Result{}, ctx.Err()
 		}
 	}
 }

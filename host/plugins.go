@@ -190,7 +190,7 @@ func (h *Host) tidy(found catalog.Result, c supervise.Changes) {
 		keep[catalog.Copy(c)] = true
 	}
 	if _, err := h.store.Prune(keep); err != nil {
-		h.log.Warn("removing old copies of plugins", "error", err)
+		h.discovery.notes.warn(h.log, "removing old copies of plugins", "error", err)
 	}
 }
 

@@ -53,9 +53,10 @@ func (h *Host) failures(ctx context.Context, names []string) (failed []router.Re
 	defer cancel()
 	for _, name := range names {
 		err := h.supervisor.Await(ctx, name)
-		if none := (*supervise.NotFoundError)(nil); err == nil || ctx.Err() != nil || errors.As(err, &none) {
+		if none := (*supervise.NotFoundError)(nil); ctx.Err() != nil || errors.As(err, &none) {
 			continue // what is not to run does not fail
 		}
+		// One that started well may have failed since.
 		if info, known := h.supervisor.Info(name); known && info.Reason != "" {
 			failed = append(failed, router.RefusedFile{Name: name, File: info.File, Reason: info.Reason})
 		}

@@ -102,9 +102,7 @@ func (h *Host) try(ctx context.Context, path, dir, sandbox string) (trial, error
 	})
 	if probed.Set != nil {
 		t.Version = probed.Set.Version
-		for _, m := range probed.Set.Methods {
-			t.Methods = append(t.Methods, m.Name)
-		}
+		t.Methods = probed.Set.Names()
 	}
 	var failed *supervise.StartError
 	switch {

@@ -530,10 +530,11 @@ func TestDoctorSeesWhichProgramServes(t *testing.T) {
 
 func TestDoctorWithoutAHostSaysThatTheConfigurationKeepsItFromStarting(t *testing.T) {
 	_, _, env := doctor(t)
-	env = append(env, "FAKE_CONFIG=/c/vant.yaml:1:1: one\n/c/vant.yaml:2:1: two")
+	env = append(env, "FAKE_CONFIG=/c/vant.yaml:1:1: one\n/c/vant.yaml:2:1: two\n/c/vant.yaml:3:1: warning: plugin x could not be asked what it allows: y")
 	got := run{args: []string{"doctor"}, socket: filepath.Join(tempDir(t), "s"), env: env}.do(t)
 	for _, want := range []string{
-		"WRONG  configuration: /c/vant.yaml:1:1: one\nWRONG  configuration: /c/vant.yaml:2:1: two\n       -> mend that, see \"vant config check\", then run \"vant up\"\n",
+		"WRONG  configuration: /c/vant.yaml:1:1: one\nWRONG  configuration: /c/vant.yaml:2:1: two\n       -> mend that, see \"vant config check\", then run \"vant up\"\n" +
+			"ok     configuration: /c/vant.yaml:3:1: warning: plugin x could not be asked what it allows: y\n       -> until then its section is not checked",
 		"       -> mend the configuration, then run \"vant up\"\n",
 	} {
 		if got.status != 1 || !strings.Contains(got.stdout, want) {

@@ -107,6 +107,40 @@ func TestCheckSaysWhichSectionsItCouldNotCheck(t *testing.T) {
 	}
 }
 
+// Who mends one section learns at once what else there is.
+func TestCheckTellsFaultsAndWhatItCouldNotCheck(t *testing.T) {
+	text := filepath.Join(t.TempDir(), "vant-plugin-text")
+	writeTo(t, text, []byte("hello\n"), 0o700)
+	out, status := checked(t, "plugins:\n  net: {a: 1}\n  text: {a: 1}\n  nett: {a: 1}\n", []string{built.net, text}, nil, "--config-only")
+	for _, want := range []string{
+		`DIR/c.yaml:2:9: unknown key "a"`, "DIR/c.yaml:3:3: warning: plugin text could not be asked", `nearest: "net"`,
+	} {
+		if status != 1 || !strings.Contains(out, want) || strings.Contains(out, "valid\n") {
+			t.Errorf("status %d, want %q in:\n%s", status, want, out)
+		}
+	}
+}
+
+func TestCheckSaysThatAPluginIsStillBeingWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "vant-plugin-new")
+	writeTo(t, file, []byte("#!/bin/sh\n"), 0o700)
+	writer, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
+	must(t, err)
+	defer writer.Close()
+	out, status := checked(t, "plugins:\n  new: {a: 1}\n", nil, []string{"VANT_PLUGIN_PATH=" + filepath.Dir(file)}, "--config-only")
+	if want := "DIR/c.yaml:2:3: warning: plugin new could not be asked what it allows: is still being written"; status != 0 || !strings.Contains(out, want) {
+		t.Errorf("status %d, want %q in:\n%s", status, want, out)
+	}
+}
+
+func TestCheckOfASectionTakesNoOtherWish(t *testing.T) {
+	for _, args := range [][]string{{"--section", ""}, {"--section", "net", "--config-only"}} {
+		if out, status := checked(t, "", nil, nil, args...); status != 2 || !strings.Contains(out, "--section") {
+			t.Errorf("%q: status %d: %s", args, status, out)
+		}
+	}
+}
+
 func TestCheckPrintsASection(t *testing.T) {
 	for config, want := range map[string]string{
 		"plugins:\n  net:\n    deny_private: true\n    host:\n      queue: 3\n": `{"deny_private":true}` + "\n",

@@ -438,10 +438,10 @@ func TestARefusedFileIsToldOfWhileTheOldProcessEnds(t *testing.T) {
 	file := filepath.Join(h.Plugins, "vant-plugin-faulty")
 	whole, err := os.ReadFile(built.faulty)
 	must(t, err)
-	for i := range 3 {
+	for i := range 2 {
 		serves(t, h, "faulty", uint64(i+1))
 		held := make(chan error, 1)
-		go func() { held <- h.Call(within(t, soon), "faulty.sleep", map[string]any{"ms": 1000}, nil) }()
+		go func() { held <- h.Call(within(t, soon), "faulty.sleep", map[string]any{"ms": 3000}, nil) }()
 		becomes(t, h, "faulty", "busy", func(s status) bool { return s.InFlight == 1 })
 		moveTo(t, file, []byte("a text\n"))
 		if status, out := cli(t, h, "plugin", "rescan"); status != 0 || !strings.Contains(out, "is not a program") {
@@ -454,6 +454,11 @@ func TestARefusedFileIsToldOfWhileTheOldProcessEnds(t *testing.T) {
 					t.Errorf("got %v, want %s", err, want)
 				}
 			}
+		}
+		select {
+		case err := <-held:
+			t.Fatalf("the old process had ended before all was asked: %v", err)
+		default:
 		}
 		if err := <-held; err != nil {
 			t.Errorf("the call in flight: %v", err)

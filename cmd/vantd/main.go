@@ -123,11 +123,19 @@ func check(args []string) int {
 	if status, ok := parse(flags, args); !ok {
 		return status
 	}
+	one := false
+	flags.Visit(func(f *flag.Flag) { one = one || f.Name == "section" })
+	switch {
+	case one && *section == "":
+		return misused(flags, errors.New("--section needs the name of a plugin"))
+	case one && *configOnly:
+		return misused(flags, errors.New("--section and --config-only cannot be used together"))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	var err error
 	switch {
-	case *section != "":
+	case one:
 		var text []byte
 		if text, err = host.Section(o, *section); err == nil {
 			fmt.Printf("%s\n", text)
@@ -171,10 +179,15 @@ func parse(flags *flag.FlagSet, args []string) (status int, ok bool) {
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n\n%s", flags.Name(), err, usage)
-		return 2, false
+		return misused(flags, err), false
 	}
 	return 0, true
+}
+
+// misused gives the exit status of a command that cannot be understood.
+func misused(flags *flag.FlagSet, err error) int {
+	fmt.Fprintf(os.Stderr, "%s: %v\n\n%s", flags.Name(), err, usage)
+	return 2
 }
 
 // readiness tells the process that waits on --ready-fd, once.

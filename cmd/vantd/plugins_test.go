@@ -93,6 +93,21 @@ func TestCrashIsToldAtOnceAndRepaired(t *testing.T) {
 	}
 }
 
+// A plugin that started by its section and has failed since does not serve by it.
+func TestReloadNamesPluginsThatFailedSinceTheyStarted(t *testing.T) {
+	h := start(t, plugintest.HostOptions{Binaries: []string{built.faulty}, Config: "plugins:\n" + section("faulty", "normal")})
+	if status, out := cli(t, h, "config", "reload"); status != 0 {
+		t.Errorf("while it serves: %d %s", status, out)
+	}
+	eventually(t, time.Minute, "quarantined", func() bool {
+		_ = h.Call(within(t, 10*time.Second), "faulty.crash", nil, nil)
+		return plugins(t, h)["faulty"].State == "quarantined"
+	})
+	if status, out := cli(t, h, "config", "reload"); status != 1 || !strings.Contains(out, "name: faulty") {
+		t.Errorf("while it is quarantined: %d %s", status, out)
+	}
+}
+
 func TestCallsOfOthersSurviveACrash(t *testing.T) {
 	other := faulty(t, "other")
 	h := start(t, plugintest.HostOptions{Binaries: []string{built.faulty, other}, Config: "plugins:\n" + section("other", "normal")})

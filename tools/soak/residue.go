@@ -33,6 +33,7 @@ type snapshot struct {
 	processes   int    // the host, its plugins, theirs
 	sockets     int    // in its folders
 	files       int    // sockets' folders, private copies and temporary files
+	lying       string // their names, for a message
 	rss         float64
 }
 
@@ -74,6 +75,9 @@ func (s snapshot) exceeds(base snapshot) error {
 	if s.descriptors > base.descriptors {
 		errs = append(errs, fmt.Errorf("open are %s, open were %s", s.open, base.open))
 	}
+	if s.sockets > base.sockets || s.files > base.files {
+		errs = append(errs, fmt.Errorf("there are %s, there were %s", s.lying, base.lying))
+	}
 	if s.rss > base.rss+spareMemory {
 		errs = append(errs, fmt.Errorf("%.1f MiB are left, there were %.1f", s.rss, base.rss))
 	}
@@ -87,7 +91,7 @@ func measure(h *host) (s snapshot, err error) {
 		return s, err
 	}
 	s.processes = len(marked(h.dir))
-	if s.sockets, s.files, err = h.litter(); err != nil {
+	if s.sockets, s.files, s.lying, err = h.litter(); err != nil {
 		return s, err
 	}
 	s.rss, err = procfs.RSS(pid)
@@ -116,8 +120,10 @@ func descriptors(pid int) (n int, kinds string, err error) {
 	return n, counts(count), nil
 }
 
-// litter counts sockets, and what else lies where only what lives may lie.
-func (s *stage) litter() (sockets, files int, err error) {
+// litter counts sockets, and what else lies where only what lives may lie, and
+// names both.
+func (s *stage) litter() (sockets, files int, names string, err error) {
+	var all []string
 	copies := filepath.Join(s.dir, ".local", "state", "vant", "hosts")
 	for _, dir := range []string{s.run(), s.tmp(), copies} {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -128,35 +134,21 @@ func (s *stage) litter() (sockets, files int, err error) {
 				return err
 			case d.IsDir() && d.Name() == "log" && dir == copies:
 				return filepath.SkipDir
+			case path == dir:
+				return nil
 			case d.Type()&fs.ModeSocket != 0:
 				sockets++
-			case path != dir:
+			default:
 				files++
 			}
+			all = append(all, strings.TrimPrefix(path, s.dir))
 			return nil
 		})
 		if err != nil {
-			return 0, 0, err
+			return 0, 0, "", err
 		}
 	}
-	return sockets, files, nil
-}
-
-// litterNames is an error that names what litter counts.
-func (s *stage) litterNames() error {
-	var names []string
-	for _, dir := range []string{s.run(), s.tmp(), filepath.Join(s.dir, ".local", "state", "vant", "hosts")} {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && path != dir {
-				names = append(names, strings.TrimPrefix(path, s.dir))
-			}
-			return nil // what went meanwhile is not there
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("there are: %s", strings.Join(names, ", "))
+	return sockets, files, strings.Join(all, " "), nil
 }
 
 // settled waits until nothing changes and gives what there is then.
@@ -204,7 +196,7 @@ func returned(ctx context.Context, h *host, base snapshot) (snapshot, error) {
 			return now, nil
 		}
 		if time.Since(begun) > settleBound {
-			return now, errors.Join(more, h.litterNames())
+			return now, more
 		}
 		if err := pause(ctx, time.Second); err != nil {
 			return now, err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,8 +34,13 @@ func OwnDir(dirs []string) (string, error) {
 	return "", fmt.Errorf("none of the plugin directories is yours (%s); name one of your own in plugins.dirs or $VANT_PLUGIN_PATH", strings.Join(dirs, ", "))
 }
 
-// Staged is a plugin that is ready to be placed.
-type Staged struct{ work, made, place string }
+// Staged is a plugin that is ready to be placed, or to be given up.
+type Staged struct {
+	work, made, place string
+
+	begun atomic.Bool   // Place or Discard was called
+	moved chan struct{} // closed when nothing moves any more
+}
 
 // Stage copies the private copy of c into dir, under a name that no scan looks
 // at. The folder is made when it is missing.
@@ -50,7 +56,10 @@ func Stage(c Candidate, dir string) (*Staged, error) {
 	if err != nil {
 		return fail(err)
 	}
-	s := &Staged{work: work, made: filepath.Join(work, Prefix+c.Name), place: filepath.Join(dir, Prefix+c.Name)}
+	s := &Staged{
+		work: work, made: filepath.Join(work, Prefix+c.Name), place: filepath.Join(dir, Prefix+c.Name),
+		moved: make(chan struct{}),
+	}
 	from := c.Exec
 	if c.Dir {
 		from = filepath.Dir(c.Exec)
@@ -62,8 +71,13 @@ func Stage(c Candidate, dir string) (*Staged, error) {
 }
 
 // Place puts the plugin under its name, in place of what is there: in one step
-// where the file system can, so that nobody finds half of it or nothing.
+// where the file system can, so that nobody finds half of it or nothing. It
+// can be called once, and not after Discard.
 func (s *Staged) Place() error {
+	if !s.begun.CompareAndSwap(false, true) {
+		return fmt.Errorf("install %s: it was given up", s.place)
+	}
+	defer close(s.moved)
 	old, err := os.Lstat(s.place)
 	var made fs.FileInfo
 	if err == nil {
@@ -85,8 +99,14 @@ func (s *Staged) Place() error {
 }
 
 // Discard removes what is left: the copy that was not placed, or what was there
-// before it.
-func (s *Staged) Discard() error { return os.RemoveAll(s.work) }
+// before it. It waits for a Place under way, whose caller may have gone.
+func (s *Staged) Discard() error {
+	if s.begun.CompareAndSwap(false, true) {
+		close(s.moved)
+	}
+	<-s.moved
+	return os.RemoveAll(s.work)
+}
 
 // Uninstall takes the plugin of this name out of dir. Its error is
 // fs.ErrNotExist when it is not there.

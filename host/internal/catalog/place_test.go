@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -134,5 +135,48 @@ func TestOwnDirIsTheFirstThatTheUserMayFill(t *testing.T) {
 				t.Errorf("got %q, %v", got, err)
 			}
 		})
+	}
+}
+
+// Who gives up an installation may do so while it is made.
+func TestAPluginIsPlacedWholeOrNotAtAll(t *testing.T) {
+	b := newBench(t)
+	folder(t, b.path("vant-plugin-y"))
+	c := b.scan().Accepted[0]
+	dir := t.TempDir()
+	place := filepath.Join(dir, "vant-plugin-y")
+	placed := 0
+	for range 100 {
+		s, err := Stage(c, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcome := make(chan error)
+		go func() { outcome <- s.Place() }()
+		if placed%2 == 1 {
+			runtime.Gosched()
+		}
+		if err := s.Discard(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-outcome; err == nil {
+			placed++
+		} else if !strings.Contains(err.Error(), "given up") {
+			t.Fatal(err)
+		}
+		_, err = os.Stat(filepath.Join(place, "vant-plugin-y"))
+		if whole := err == nil; whole != (placed > 0) {
+			t.Fatalf("placed %d times, and what is there is whole: %v (%v)", placed, whole, err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 1 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	s, err := Stage(c, dir)
+	if err := errors.Join(err, s.Discard()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Place(); err == nil {
+		t.Error("what was given up was placed")
 	}
 }

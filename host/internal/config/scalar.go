@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// Plain scalars by the core schema of YAML 1.2. What YAML 1.1 reads otherwise
-// (yes, on, dates) is text; numbers that the two read differently are refused.
 // pattern compiles an expression when it is first needed: most starts need none.
 func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
+// Plain scalars by the core schema of YAML 1.2. What YAML 1.1 reads otherwise
+// (yes, on, dates) is text; numbers that the two read differently are refused.
 var (
 	decimalInt  = pattern(`^[-+]?(0|[1-9][0-9]*)$`)
 	leadingZero = pattern(`^[-+]?0[0-9_]+$`)

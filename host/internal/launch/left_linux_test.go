@@ -68,7 +68,7 @@ func TestDescendantsThatLeftTheGroupEndWithThePlugin(t *testing.T) {
 			if d := time.Since(began); d > soon {
 				t.Errorf("it took %v", d)
 			}
-			settles(t, "it is there when the plugin is released", func() bool { return !proc.Alive(left) })
+			settles(t, "it outlives the plugin", func() bool { return !proc.Alive(left) })
 			b.noFiles()
 		})
 	}

@@ -131,6 +131,9 @@ func TestAGrandchildThatHoldsThePipesHoldsNothingUp(t *testing.T) {
 			if d := time.Since(began); d > soon {
 				t.Errorf("it took %v", d)
 			}
+			if !proc.Alive(holder) {
+				t.Error("what held the pipes has ended")
+			}
 			b.noFiles()
 			settles(t, "descriptors are left", func() bool { return openFiles(t) <= files })
 		})

@@ -9,8 +9,10 @@ import (
 
 func TestCheckConfigSaysWhere(t *testing.T) {
 	const (
-		open   = `{"type":"object","properties":{"n":{"type":"integer"},"in":{"type":"object","properties":{"deep":{}}}},"required":["n"]}`
-		lists  = `{"type":"object","properties":{"k":{"type":"string"},"l":{"type":"array","items":{"type":"integer"}},"o":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}}}}`
+		open  = `{"type":"object","properties":{"n":{"type":"integer"},"in":{"type":"object","properties":{"deep":{}}}},"required":["n"]}`
+		lists = `{"type":"object","properties":{"k":{"type":"string"},"l":{"type":"array","items":{"type":"integer"}},"o":{"type":"array","items":{"type":"object","properties":{"n":{"type":"integer"}}}}}}`
+		// What only a full validator knows.
+		full   = `{"type":"object","patternProperties":{"^x":{"type":"integer"}},"properties":{"n":{"type":"integer"},"in":{"type":"object","properties":{"a":{}},"additionalProperties":false}},"additionalProperties":false}`
 		closed = `{"type":"object","properties":{"n":{"type":"integer"},"in":{"type":"object","additionalProperties":false}},"additionalProperties":false}`
 	)
 	for _, tt := range []struct{ schema, config, want string }{
@@ -21,6 +23,8 @@ func TestCheckConfigSaysWhere(t *testing.T) {
 		{closed, `{"inn":1}`, `[/inn]: unknown key "inn"; nearest: "in"`},
 		{closed, `{"in":{"a/b":1}}`, `[/in/a~1b]: /in: unknown key "a/b"`},
 		{closed, `{"in":{"a/b":1},"n":"x","m":9007199254740993}`, `[/in/a~1b]: /in: unknown key "a/b"; [/m]: unknown key "m"; [/n]: /n: expected integer`},
+		{full, `{"y":1}`, `[/y]: unknown key "y"`},
+		{full, `{"n":"x","in":{"b":1},"y":1}`, `[/y]: unknown key "y"; [/in/b]: /in: unknown key "b"; [/n]: /n: expected integer`},
 		// What is missing is told only when nobody had written it.
 		{open, `{"n":"x","in":5,"m":1}`, `[/n]: /n: expected integer; [/in]: /in: expected object`},
 		{open, `{"in":5}`, `[/in]: /in: expected object; []: missing required "n"`},

@@ -3,6 +3,7 @@ package method
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -83,8 +84,9 @@ func (f *fullSchema) check(value []byte) (v *wire.Violation) {
 	return violation(leaf(ve))
 }
 
-// leaf finds the error that says most: the first without causes, but for
-// alternatives, of which none can be told to be the one that was meant.
+// leaf finds the error that says most: one without causes, but for alternatives,
+// of which none can be told to be the one that was meant. Of several mistakes it
+// is always the same: the library has them in the order of a map.
 func leaf(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	for len(e.Causes) > 0 {
 		switch e.ErrorKind.(type) {
@@ -93,7 +95,9 @@ func leaf(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 				return e
 			}
 		}
-		e = e.Causes[0]
+		e = slices.MinFunc(e.Causes, func(a, b *jsonschema.ValidationError) int {
+			return slices.Compare(a.InstanceLocation, b.InstanceLocation)
+		})
 	}
 	return e
 }
@@ -110,7 +114,8 @@ func violation(e *jsonschema.ValidationError) *wire.Violation {
 	case *kind.DependentRequired:
 		v.Message = "missing " + wire.Quote(k.Missing[0]) + ", which " + wire.Quote(k.Prop) + " needs"
 	case *kind.AdditionalProperties:
-		v.Message = "unknown parameter " + wire.Quote(k.Properties[0])
+		v.Unknown = slices.Min(k.Properties)
+		v.Message = "unknown parameter " + wire.Quote(v.Unknown)
 	case *kind.AnyOf, *kind.OneOf:
 		v.Message = "matches none of the allowed forms, or more than it may"
 	case *kind.Minimum:

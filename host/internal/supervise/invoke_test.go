@@ -130,6 +130,32 @@ func TestLateNewsOfACrashStillCounts(t *testing.T) {
 	})
 }
 
+// A caller learns of a crash in far less than the tenth of a second that it may
+// take, whenever the news of the process's end comes.
+func TestABrokenCallIsAnsweredWithoutWaitingLongForTheEnd(t *testing.T) {
+	for _, tt := range []struct{ end, want time.Duration }{
+		{0, 0}, {20 * time.Millisecond, 20 * time.Millisecond}, {time.Hour, exitNotice},
+	} {
+		t.Run(tt.end.String(), bubble(func(t *testing.T) {
+			w := newWorld(t, func(Spec, int) script {
+				return script{invoke: func(_ context.Context, p *fakeProcess, _ *pluginv1.InvokeRequest) (*pluginv1.InvokeResponse, error) {
+					if tt.end == 0 {
+						p.crash()
+					} else if tt.end < time.Hour {
+						time.AfterFunc(tt.end, p.crash)
+					}
+					return nil, status.Error(codes.Unavailable, "error reading from server: EOF")
+				}}
+			})
+			w.apply(spec("a"))
+			c := invoke(w.plugin("a"), time.Minute)
+			if err := c.wait(); !errors.As(err, new(*UnavailableError)) || c.took != tt.want {
+				t.Errorf("answered after %v, want %v: %v", c.took, tt.want, err)
+			}
+		}))
+	}
+}
+
 func TestErrorsOfProcessesAreToldApart(t *testing.T) {
 	var fault *PluginFault
 	var gone *UnavailableError

@@ -256,7 +256,9 @@ func (m *machine) started(r outcome) {
 	}
 	m.p.log.Info("plugin serves", "generation", g.number, "version", g.set.Version, "pid", g.proc.Pid(), "methods", len(g.set.Methods))
 	m.p.event(typ, eventData{Generation: g.number, Version: g.set.Version})
-	m.reply(a.version, restarted{generation: g.number})
+	if m.wronged == "" { // else it is what came back, and that was told
+		m.reply(a.version, restarted{generation: g.number})
+	}
 }
 
 // failed deals with a start that came to nothing.
@@ -306,8 +308,8 @@ func (m *machine) failed(a *attempt, r outcome) {
 		m.behind("the new generation did not start: " + reason)
 	case back:
 		m.wronged, m.fallback = reason, m.before
-		m.setBefore(nil)
 		m.begin()
+		m.setBefore(nil) // its copy has a name by now as what is to run
 	default:
 		m.show(next, reason, retryAt, false)
 	}

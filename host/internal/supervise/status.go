@@ -162,9 +162,7 @@ func (s *Supervisor) Info(name string) (Info, bool) {
 	var schema []byte
 	if set != nil {
 		info.Summary, info.Exclusive, schema = set.Summary, set.Exclusive, set.ConfigSchema
-		for _, m := range set.Methods {
-			info.MethodNames = append(info.MethodNames, m.Name)
-		}
+		info.MethodNames = append(info.MethodNames, set.Names()...)
 	}
 	info.Config = redact(config, schema)
 	info.Latency, _, _ = p.stats.latency.read()

@@ -239,7 +239,9 @@ func (m *machine) prune() {
 	if p := m.p.pred; p != nil {
 		select {
 		case <-p.done:
+			m.s.mu.Lock()
 			m.p.pred = nil
+			m.s.mu.Unlock()
 		default:
 		}
 	}

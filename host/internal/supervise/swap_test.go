@@ -508,6 +508,12 @@ func TestAnExclusivePluginComesBackWhenItsReplacementIsNone(t *testing.T) {
 			if st.SHA256 != "1" || st.Generation != 3 || !strings.HasPrefix(st.Reason, "the new generation did not start") {
 				t.Errorf("got %+v", st)
 			}
+			// Who asks after it serves again is told of what was wished.
+			for range 2 {
+				if err := w.Await(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "the new generation did not start") {
+					t.Errorf("asked what became of the wish: %v", err)
+				}
+			}
 			if got := w.Copies(); !got[Copy{Name: "a", SHA256: "1"}] {
 				t.Errorf("its copy is not kept: %v", got)
 			}

@@ -225,30 +225,41 @@ func outputOf(ctx context.Context, bound time.Duration, name string, args ...str
 func judgeConfig(ctx context.Context, vantd, file string, running bool) (found []finding, valid bool) {
 	out, err := checkConfig(ctx, vantd, file)
 	if err != nil {
+		last := 0 // of the faults; the first line is one
 		for line := range strings.Lines(err.Error()) {
+			if strings.Contains(line, ": warning: ") {
+				found = append(found, configWarning(line))
+				continue
+			}
+			last = len(found)
 			found = append(found, finding{Check: "configuration", Detail: strings.TrimSpace(line)})
 		}
 		see := "\"vant config check\""
 		if file != "" {
 			see = "\"vant config check --config " + file + "\""
 		}
-		last := &found[len(found)-1]
-		last.Advice = "mend that, see " + see + ", then run \"vant up\""
+		advice := &found[last].Advice
+		*advice = "mend that, see " + see + ", then run \"vant up\""
 		if running {
-			last.Advice = "the host goes on by what it read before: mend that, see " + see + ", then \"vant config reload\""
+			*advice = "the host goes on by what it read before: mend that, see " + see + ", then \"vant config reload\""
 		}
 		return found, false
 	}
 	first, rest, _ := strings.Cut(out, "\n")
 	found = []finding{{Check: "configuration", OK: true, Detail: first}}
 	for line := range strings.Lines(rest) {
-		advice := "install the plugin, or take its name out of the configuration"
-		if strings.Contains(line, "could not be asked") {
-			advice = "until then its section is not checked; \"vantd check\" says what becomes of the plugin"
-		}
-		found = append(found, finding{Check: "configuration", OK: true, Detail: strings.TrimSpace(line), Advice: advice})
+		found = append(found, configWarning(line))
 	}
 	return found, true
+}
+
+// configWarning is a line of the check that keeps no host from starting.
+func configWarning(line string) finding {
+	advice := "install the plugin, or take its name out of the configuration"
+	if strings.Contains(line, "could not be asked") {
+		advice = "until then its section is not checked; \"vantd check\" says what becomes of the plugin"
+	}
+	return finding{Check: "configuration", OK: true, Detail: strings.TrimSpace(line), Advice: advice}
 }
 
 // checkServer says which process has the socket.
