@@ -42,7 +42,11 @@ func (h *Host) Reload(ctx context.Context) (router.Reloaded, error) {
 	out.Applied = slices.DeleteFunc(out.Applied, func(key string) bool {
 		return slices.ContainsFunc(out.Failed, func(f router.RefusedFile) bool { return key == sectionKey(f.Name) })
 	})
-	h.log.Info("configuration read", "applied", out.Applied, "needs_restart", out.NeedsRestart, "failed", len(out.Failed))
+	failed := make([]string, len(out.Failed))
+	for i, f := range out.Failed {
+		failed[i] = f.Name
+	}
+	h.log.Info("configuration read", "applied", out.Applied, "needs_restart", out.NeedsRestart, "failed", failed)
 	return out, ctx.Err()
 }
 
