@@ -22,6 +22,9 @@ import (
 const (
 	// hostStart bounds how long a host may take until it answers.
 	hostStart = 15 * time.Second
+	// firstStarts bounds how long its plugins may take to serve, or not to: there
+	// can be many, on a machine that has other work.
+	firstStarts = time.Minute
 	// hostStop bounds how long it may take to end whatever its plugins do.
 	hostStop = 12 * time.Second
 	// answerBound is how long a host may take to say that it is there.
@@ -121,7 +124,7 @@ func startHost(t testing.TB, o HostOptions) (*RunningHost, error) {
 	if h.Client, err = client.Dial(client.Options{Socket: h.socket(), WaitForHost: hostStart}); err != nil {
 		return nil, err
 	}
-	if err := ready.SetReadDeadline(time.Now().Add(hostStart)); err != nil {
+	if err := ready.SetReadDeadline(time.Now().Add(firstStarts)); err != nil {
 		return nil, err
 	}
 	said, err := bufio.NewReader(ready).ReadString('\n')
