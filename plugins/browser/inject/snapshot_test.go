@@ -393,16 +393,24 @@ func TestClosedRootsThatAreGivenAreWalked(t *testing.T) {
 	if s.Head.Closed != 2 { // what a root holds may be seen where its host has no size
 		t.Fatalf("the header is %+v", s.Head)
 	}
-	if got := w.Eval(`__vant.closedHosts().map((e) => e.id).join('')`); got != "ae" {
+	offer := `(globalThis.offered = __vant.closedHosts(), offered.map((e) => e.id).join(''))`
+	if got := w.Eval(offer); got != "ae" {
 		t.Errorf("the hosts are %s", got)
 	}
+	if again := snapshot(t, w, nil); again.Head.Closed != 2 {
+		t.Errorf("what was not answered is not offered again: %+v", again.Head)
+	}
+	if got := w.Eval(offer); got != "ae" {
+		t.Errorf("the hosts are %s, the second time", got)
+	}
+	w.Eval(`(__vant.openRoots([], [], offered), 1)`)
 	if again := snapshot(t, w, nil); again.Head.Closed != 0 {
-		t.Errorf("asked about once, it is offered again: %+v", again.Head)
+		t.Errorf("what was answered is offered again: %+v", again.Head)
 	}
 	// A root of this world's own making stands for one that came over CDP.
 	w.Eval(`(() => { const host = document.createElement('div'); document.body.append(host);
 		const root = host.attachShadow({mode: 'closed'}); root.innerHTML = '<slot></slot><button>given</button>';
-		host.innerHTML = '<button>slotted</button>'; __vant.openRoots([host], [root]); })()`)
+		host.innerHTML = '<button>slotted</button>'; __vant.openRoots([host], [root], [host]); })()`)
 	diff(t, "lines", []string{"button slotted", "button given"}, short(t, snapshot(t, w, nil).Visible))
 }
 
