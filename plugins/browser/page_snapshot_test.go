@@ -179,6 +179,14 @@ func TestSnapshots(t *testing.T) {
 				}
 			}
 		},
+		"more that may have a closed shadow root than are asked for at once are told, and the next snapshot goes on": func(c *client) {
+			p := c.open("/pages/blank")
+			p.js(`for (let i = 0; i < 4200; i++) document.body.append(document.createElement('span')); document.body.lastChild.attachShadow({mode: 'closed'}).innerHTML = '<button>Last</button>'`)
+			if out := p.list(nil); !out.Truncated || out.More == "" {
+				c.t.Errorf("it says %+v", out)
+			}
+			p.find("button", "Last")
+		},
 		"the first snapshot of many frames has them all": func(c *client) {
 			p := c.open("/pages/blank")
 			p.js(`for (let i = 0; i < 60; i++) { const f = document.createElement('iframe'); f.width = 60; f.height = 30; f.srcdoc = '<button>b</button>'; document.body.append(f) }`)

@@ -414,6 +414,25 @@ func TestClosedRootsThatAreGivenAreWalked(t *testing.T) {
 	diff(t, "lines", []string{"button slotted", "button given"}, short(t, snapshot(t, w, nil).Visible))
 }
 
+func TestMoreHostsThanAreAskedForAreTold(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, `<body>`)
+	p.Main(`(document.body.innerHTML = '<div></div>'.repeat(4096), 1)`)
+	if s := snapshot(t, w, nil); s.Head.Closed != 4096 || s.Head.Unasked {
+		t.Errorf("as many as are asked for: %+v", s.Head)
+	}
+	p.Main(`(document.body.append(document.createElement('div')), 1)`)
+	for _, format := range []string{"list", "outline"} {
+		if s := snapshot(t, w, options{"format": format}); s.Head.Closed != 4096 || !s.Head.Unasked {
+			t.Errorf("one more, as %s: %+v", format, s.Head)
+		}
+	}
+	w.Eval(`(() => { for (let list; (list = __vant.closedHosts()).length; ) __vant.openRoots([], [], list); return 1; })()`)
+	if s := snapshot(t, w, nil); s.Head.Closed != 1 || s.Head.Unasked {
+		t.Errorf("afterwards: %+v", s.Head)
+	}
+}
+
 func TestThePageSeesNothing(t *testing.T) {
 	t.Parallel()
 	p, w := open(t, `<body><div><template shadowrootmode=open><button>a</button></template></div><label>x <input type=checkbox></label><iframe></iframe></body>`)

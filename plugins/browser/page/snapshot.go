@@ -291,7 +291,7 @@ func (c *composer) show(v *view) bool {
 		return false
 	}
 	c.shown[v] = true
-	c.closed = c.closed || v.closed
+	c.closed = c.closed || v.closed || v.Unasked
 	c.total += v.Total
 	c.left += v.Left
 	return true
