@@ -77,6 +77,41 @@ func TestWhatThePageMakesOfAnElementDuringTheAction(t *testing.T) {
 			}
 			p.is("z.value", "z")
 		},
+		"a field that its first key leads on from is filled, whatever has the focus then": func(c *client) {
+			boxes := c.page(strings.Repeat(`<input onkeydown="event.preventDefault(); value = event.key; nextElementSibling.focus()">`, 3) + `<button onclick="value = 'sent'">Send</button>`)
+			boxes.does("type", sel("input", "value", "123 "))
+			boxes.is(`[...document.querySelectorAll("input, button")].map((e) => e.value).join()`, "1,2,3,sent")
+			p := c.page(`<textarea id=a></textarea><input id=z><button id=b onclick="value = 'sent'">Send</button>`)
+			out := p.does("type", sel("#a", "value", "\tz\t "))
+			if focus, _ := out["focus"].(m); out["value"] != "" || focus["id"] != "b" {
+				c.t.Errorf("%v", out)
+			}
+			p.is("a.value + z.value + b.value", "zsent")
+		},
+		"a text without keys is typed once when the focus comes back": func(c *client) {
+			p := c.page(`<input id=a><input id=z>`)
+			p.js(`let taken = false;
+				a.addEventListener("focus", () => { if (!taken) { taken = true; queueMicrotask(() => z.focus()) } });
+				addEventListener("beforeinput", () => a.focus(), true); 1`)
+			if out := p.does("type", sel("#a", "value", "äöü")); out["value"] != "äöü" {
+				c.t.Errorf("%v", out)
+			}
+			p.is("z.value", "")
+			p = c.page(`<input id=a>`) // then text comes by itself, and gives it the focus
+			p.js(`a.addEventListener("focus", () => queueMicrotask(() => a.blur())); 1`)
+			p.do("type", sel("#a", "value", "Ä?", "timeout_ms", 200))
+			p.is("a.value", "Ä")
+		},
+		"the focus is taken, and the field is removed": func(c *client) {
+			for _, other := range []string{`<button id=z onclick="value = 'pressed'">Accept</button>`, `<input id=z>`} {
+				p := c.page(`<input id=a>` + other)
+				p.js(`a.addEventListener("focus", () => queueMicrotask(() => { z.focus(); a.remove() })); 1`)
+				if out := p.do("type", sel("#a", "value", "x y", "timeout_ms", 200)); out["ok"] != false {
+					c.t.Errorf("beside %s: %v", other, out)
+				}
+				p.is("z.value", "")
+			}
+		},
 	}
 	for what, change := range map[string]string{
 		"its name": `t.textContent = "Delete B"`, "its role": `t.setAttribute("role", "link")`, "its label": `t.setAttribute("aria-label", "Delete B")`,
@@ -127,6 +162,31 @@ func TestWhatThePageMakesOfAnElementDuringTheAction(t *testing.T) {
 				c.t.Errorf("%v", out)
 			}
 			p.is("a.value + z.value", "")
+		}
+	}
+	for what, other := range map[string]struct{ html, take string }{
+		"a button":   {`<button id=z>Accept</button>`, `z.focus()`},
+		"a link":     {`<a id=z href="#went">Accept</a>`, `z.focus()`},
+		"a checkbox": {`<input id=z type=checkbox>`, `z.focus()`},
+		"the page":   {``, `a.blur()`},
+	} {
+		for when, steal := range map[string]string{
+			"in keydown":    `a.addEventListener("keydown", () => %s)`,
+			"when it comes": `a.addEventListener("focus", () => queueMicrotask(() => %s))`,
+		} {
+			tests["the focus is given to "+what+" "+when] = func(c *client) {
+				p := c.page(`<input id=a>` + other.html)
+				p.js(fmt.Sprintf(steal, other.take) + `; window.met = [];
+					for (const type of ["keydown", "keypress", "keyup", "input", "click"]) {
+						document.addEventListener(type, (e) => { if (e.target !== a) met.push(type + " " + e.target.localName) }, true);
+					} 1`)
+				for _, text := range []string{"x y\nz", " \nz", "\n z"} {
+					if out := p.do("type", sel("#a", "value", text, "timeout_ms", 50)); out["ok"] != false || out["reason"] != "focus_moved" {
+						c.t.Errorf("%q: %v", text, out)
+					}
+				}
+				p.is("a.value + met + location.hash", "")
+			}
 		}
 	}
 	group(t, "", tests)

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -246,6 +247,13 @@ func TestWaits(t *testing.T) {
 				condition["timeout_ms"] = 0
 				c.call("page.wait", p.with(condition), &v)
 			}
+		},
+		"a wait without time leaves the page's timers alone": func(c *client) {
+			p := c.open("/slow?ms=0&type=text/html&body=" + url.QueryEscape(`<script>var polls = 0, timer = setInterval(() => polls++, 10)</script>`))
+			p.is("timer", 1)
+			c.refused("timeout", "page.wait", p.with(m{"function": "false", "timeout_ms": 0}))
+			p.until(m{"function": "true", "timeout_ms": 0})
+			p.until(m{"function": fmt.Sprintf("polls > %v", p.js("polls")), "timeout_ms": 5000})
 		},
 		"conditions that mean nothing are refused": func(c *client) {
 			p := c.open("/pages/wait")

@@ -20,7 +20,8 @@ type Listing struct {
 	Error   string `json:"error"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	Closed  int    `json:"closed"` // elements that may hide a closed shadow root
+	Closed  int    `json:"closed"`  // elements that may hide a closed shadow root
+	Unasked bool   `json:"unasked"` // there are more of them than may be asked for
 
 	Visible []Line `json:"-"`
 	Hidden  []Line `json:"-"`

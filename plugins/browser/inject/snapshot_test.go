@@ -393,17 +393,44 @@ func TestClosedRootsThatAreGivenAreWalked(t *testing.T) {
 	if s.Head.Closed != 2 { // what a root holds may be seen where its host has no size
 		t.Fatalf("the header is %+v", s.Head)
 	}
-	if got := w.Eval(`__vant.closedHosts().map((e) => e.id).join('')`); got != "ae" {
+	offer := `(globalThis.offered = __vant.closedHosts(), offered.map((e) => e.id).join(''))`
+	if got := w.Eval(offer); got != "ae" {
 		t.Errorf("the hosts are %s", got)
 	}
+	if again := snapshot(t, w, nil); again.Head.Closed != 2 {
+		t.Errorf("what was not answered is not offered again: %+v", again.Head)
+	}
+	if got := w.Eval(offer); got != "ae" {
+		t.Errorf("the hosts are %s, the second time", got)
+	}
+	w.Eval(`(__vant.openRoots([], [], offered), 1)`)
 	if again := snapshot(t, w, nil); again.Head.Closed != 0 {
-		t.Errorf("asked about once, it is offered again: %+v", again.Head)
+		t.Errorf("what was answered is offered again: %+v", again.Head)
 	}
 	// A root of this world's own making stands for one that came over CDP.
 	w.Eval(`(() => { const host = document.createElement('div'); document.body.append(host);
 		const root = host.attachShadow({mode: 'closed'}); root.innerHTML = '<slot></slot><button>given</button>';
-		host.innerHTML = '<button>slotted</button>'; __vant.openRoots([host], [root]); })()`)
+		host.innerHTML = '<button>slotted</button>'; __vant.openRoots([host], [root], [host]); })()`)
 	diff(t, "lines", []string{"button slotted", "button given"}, short(t, snapshot(t, w, nil).Visible))
+}
+
+func TestMoreHostsThanAreAskedForAreTold(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, `<body>`)
+	p.Main(`(document.body.innerHTML = '<div></div>'.repeat(4096), 1)`)
+	if s := snapshot(t, w, nil); s.Head.Closed != 4096 || s.Head.Unasked {
+		t.Errorf("as many as are asked for: %+v", s.Head)
+	}
+	p.Main(`(document.body.append(document.createElement('div')), 1)`)
+	for _, format := range []string{"list", "outline"} {
+		if s := snapshot(t, w, options{"format": format}); s.Head.Closed != 4096 || !s.Head.Unasked {
+			t.Errorf("one more, as %s: %+v", format, s.Head)
+		}
+	}
+	w.Eval(`(() => { for (let list; (list = __vant.closedHosts()).length; ) __vant.openRoots([], [], list); return 1; })()`)
+	if s := snapshot(t, w, nil); s.Head.Closed != 1 || s.Head.Unasked {
+		t.Errorf("afterwards: %+v", s.Head)
+	}
 }
 
 func TestThePageSeesNothing(t *testing.T) {

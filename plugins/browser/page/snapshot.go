@@ -205,7 +205,7 @@ func (v *view) open(ctx context.Context, world string) bool {
 	for waiting := v.Closed; waiting > 0; {
 		asked, opened, err := v.frame.OpenRoots(ctx, world, "closedHosts", "openRoots")
 		if err != nil {
-			v.closed = errors.Is(err, context.DeadlineExceeded) // else the document has gone
+			v.closed = !gone(err)
 			break
 		}
 		if asked == 0 {
@@ -291,7 +291,7 @@ func (c *composer) show(v *view) bool {
 		return false
 	}
 	c.shown[v] = true
-	c.closed = c.closed || v.closed
+	c.closed = c.closed || v.closed || v.Unasked
 	c.total += v.Total
 	c.left += v.Left
 	return true

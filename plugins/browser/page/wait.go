@@ -263,11 +263,11 @@ func (c Condition) leaves(ctx context.Context, at *place, end time.Time) (bool, 
 
 // watch waits in the page's own world until a condition is true; then its answer
 // is "true", and "false" when the time is over. It looks at every frame that is
-// drawn, and from time to time where none is.
+// drawn, and from time to time where none is. Number 0 is no timer of the page.
 const watch = `((condition, left, { Promise: P, frame, later, never }) => {
 	let over = left <= 0, wake = () => {}
 	const stop = () => { over = true; wake() }
-	const timer = over || later(stop, left)
+	const timer = over ? 0 : later(stop, left)
 	const next = () => new P((done) => { wake = done; frame(done); later(done, 100) })
 	const settled = (value) => new P((done, fail) => {
 		if (!over) wake = done;

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,7 +13,8 @@ import (
 
 // OpenRoots finds the closed shadow roots of the nodes in the list that a function
 // of our code gives, and hands the nodes that have one to another, with their
-// roots. It says how many nodes there were, and how many had one. What can be asked
+// roots, and the whole list. It says how many nodes there were, and how many had one;
+// when not all were answered it fails, and hands over nothing. What can be asked
 // together is sent together.
 func (f *Frame) OpenRoots(ctx context.Context, world, list, give string) (asked, opened int, err error) {
 	ctx, end := f.tab.guard(ctx)
@@ -77,7 +79,11 @@ func openRoots(ctx context.Context, s *transport.Session, q rootsAsked) (asked, 
 	}
 	var found []hosted
 	for i, p := range described {
-		if root := closedRoot(ctx, p); root != 0 {
+		root, err := closedRoot(ctx, p)
+		if err != nil {
+			return 0, 0, err
+		}
+		if root != 0 {
 			found = append(found, hosted{hosts[i], s.Start("DOM.resolveNode", map[string]any{
 				"backendNodeId": root, "executionContextId": q.number, "objectGroup": q.group,
 			})})
@@ -86,35 +92,53 @@ func openRoots(ctx context.Context, s *transport.Session, q rootsAsked) (asked, 
 	var nodes, roots []any
 	for _, f := range found {
 		raw, err := f.root.Wait(ctx)
+		if wentMeanwhile(err) {
+			continue
+		}
 		if err != nil {
-			continue // it went meanwhile
+			return 0, 0, err
 		}
 		nodes = append(nodes, object{f.host})
 		roots = append(roots, decode[struct {
 			Object object `json:"object"`
 		}](raw).Object)
 	}
+	if len(hosts) == 0 {
+		return 0, 0, nil
+	}
+	given := map[string]any{
+		"functionDeclaration": "function(name, n, ...all) { __vant[name](all.slice(0, n), all.slice(n), this) }",
+		"objectId":            list.Result.ObjectID,
+		"arguments":           slices.Concat([]any{map[string]any{"value": q.give}, map[string]any{"value": len(nodes)}}, nodes, roots),
+	}
 	if len(nodes) == 0 {
+		s.Start("Runtime.callFunctionOn", given) // nothing depends on it
 		return len(hosts), 0, nil
 	}
 	var r remote
-	err = s.Call(ctx, "Runtime.callFunctionOn", map[string]any{
-		"functionDeclaration": "function(name, n, ...all) { __vant[name](all.slice(0, n), all.slice(n)) }",
-		"objectId":            list.Result.ObjectID,
-		"arguments":           slices.Concat([]any{map[string]any{"value": q.give}, map[string]any{"value": len(nodes)}}, nodes, roots),
-	}, &r)
+	err = s.Call(ctx, "Runtime.callFunctionOn", given, &r)
 	if err == nil && r.Exception != nil {
 		err = fmt.Errorf("our code in the page failed: %w", r.Exception)
 	}
 	return len(hosts), len(nodes), err
 }
 
+// wentMeanwhile: the browser has answered, but has no such node any more, or one too
+// large to tell of.
+func wentMeanwhile(err error) bool {
+	var refused *transport.Error
+	return errors.As(err, &refused) || errors.Is(err, transport.ErrTooLarge)
+}
+
 // closedRoot is the closed shadow root of a node that was described, 0 when it has
 // none, or has gone.
-func closedRoot(ctx context.Context, described *transport.Pending) cdp.BackendNodeID {
+func closedRoot(ctx context.Context, described *transport.Pending) (cdp.BackendNodeID, error) {
 	raw, err := described.Wait(ctx)
+	if wentMeanwhile(err) {
+		return 0, nil
+	}
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	node := decode[struct {
 		Node struct {
@@ -126,8 +150,8 @@ func closedRoot(ctx context.Context, described *transport.Pending) cdp.BackendNo
 	}](raw).Node
 	for _, root := range node.ShadowRoots {
 		if root.Type == "closed" {
-			return root.BackendNodeID
+			return root.BackendNodeID, nil
 		}
 	}
-	return 0
+	return 0, nil
 }

@@ -70,7 +70,7 @@ const frames = (() => {
   const asked = new WeakSet();
 
   // Whether an element looks as if it hid a closed root: it has a box, and
-  // nothing of what it holds is rendered. Asked about once, it is not offered
+  // nothing of what it holds is rendered. After an answer it is not offered
   // again.
   function mayHide(el, t) {
     const custom = t.includes('-');
@@ -93,17 +93,15 @@ const frames = (() => {
   const AT_ONCE = 256;
   let hosts = []; // that look so, and were not offered
 
-  // closedHosts offers the next of them.
-  function closedHosts() {
-    const list = hosts.splice(0, AT_ONCE).map((ref) => ref.deref()).filter(Boolean);
-    for (const el of list) asked.add(el);
-    return list;
-  }
+  // closedHosts offers the next of them. Until openRoots is told that they were
+  // answered, the next snapshot finds them again.
+  const closedHosts = () => hosts.splice(0, AT_ONCE).map((ref) => ref.deref()).filter(Boolean);
 
   // openRoots takes the root of each element of a list. What looks so in there is
-  // offered next.
-  function openRoots(list, roots) {
+  // offered next. offered are those that were, of which the others have none.
+  function openRoots(list, roots, offered) {
     dom.fresh();
+    for (const el of offered) asked.add(el);
     list.forEach((el, i) => dom.openRoot(el, roots[i]));
     for (const at = [...roots]; at.length; ) {
       for (const el of dom.many(at.pop(), '*')) {

@@ -198,8 +198,14 @@ const snapshot = (() => {
       if (cursor) st.extra++;
     }
     if (elements.isFrame(t)) placeFrame(st, el, below);
-    else if (!(below & GONE) && st.hosts.length < frames.HOSTS_MAX && frames.mayHide(el, t)) st.hosts.push(new WeakRef(el));
+    else if (!(below & GONE) && !st.unasked && frames.mayHide(el, t)) host(st, el);
     return below;
+  }
+
+  // An element that may hide a closed root.
+  function host(st, el) {
+    if (st.hosts.length < frames.HOSTS_MAX) st.hosts.push(new WeakRef(el));
+    else st.unasked = true;
   }
 
   // Walks at and what is in it; false when that is more than it may.
@@ -303,6 +309,7 @@ const snapshot = (() => {
     dom.fresh(); // keeps no element
     Object.assign(head, { total: st.total, left: st.total - st.count, next: st.number });
     if (st.hosts.length) head.closed = st.hosts.length;
+    if (st.unasked) head.unasked = true;
     if (st.roles.size) Object.assign(head, { roles: [...st.roles.keys()], page: st.page, site: st.site });
     st.lines.unshift(JSON.stringify(head));
     return ascii(st.lines.join('\n'));
@@ -319,7 +326,7 @@ const snapshot = (() => {
       gen, number: from,
       roles: new Map(), refGen: '', refNumber: 0, page: prefix(`${location.href.split('#', 1)[0]}#`), site: prefix(`${location.origin}/`),
       lines: [], bytes: 0, count: 0, total: 0, extra: 0, full: false,
-      handled: new Set(), hidden: [], hosts: [],
+      handled: new Set(), hidden: [], hosts: [], unasked: false,
     };
   }
 

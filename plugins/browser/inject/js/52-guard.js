@@ -8,7 +8,7 @@ const guard = (() => {
   const MOUSE = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'auxclick', 'dblclick', 'contextmenu'];
   const TOUCH = ['touchstart', 'touchend']; // to listen to them costs a page two frames
   const TEXT = ['beforeinput'];
-  const KEYS = [...TEXT, 'keydown', 'keypress', 'keyup'];
+  const KEYS = [...TEXT, 'keydown', 'keypress', 'keyup', 'input'];
   const PRESSED = new Set(['click', 'dblclick', 'check', 'uncheck']);
   const LAST = new Set(['pointerup', 'beforeinput']); // of one input: its other events are in the same task
   const CLICKS = new Set(['click', 'auxclick', 'dblclick', 'contextmenu']);
@@ -28,6 +28,7 @@ const guard = (() => {
   function disarm() {
     if (!armed?.live) return;
     armed.live = false;
+    armed.key = null; // it holds elements
     clearTimeout(armed.timer);
     rewritten.disconnect();
     for (const type of armed.types) removeEventListener(type, onEvent, { capture: true });
@@ -46,7 +47,7 @@ const guard = (() => {
     const due = performance.now() + LIFE;
     armed = {
       token: ++count, types, el: el && new WeakRef(el), action, accepts, question, live: true, timer: setTimeout(expire, LIFE, due),
-      hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false, inputs: 0, awaited: null,
+      hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false, inputs: 0, awaited: null, key: null,
     };
     listen();
     rewritten.observe(document, { childList: true });
@@ -74,19 +75,41 @@ const guard = (() => {
     else armed.blocked ??= { event: e.type, covered_by: el && describe(el) };
   }
 
+  // Where the first key of a text goes decides for all: a page may well lead on from
+  // there. It has gone where its text comes, where the page has taken it for itself,
+  // or where it leads out of. Before that no key may go elsewhere; after one did,
+  // none is let through.
+  function judgeKey(e) {
+    if (armed.hit || armed.blocked || e.type === 'keyup') return;
+    if (armed.key?.event.defaultPrevented) {
+      armed.hit = armed.key.hit;
+      return;
+    }
+    if (e.type === 'input') { // nothing may have been told of it before
+      dom.fresh();
+      const el = met(e);
+      if (el && armed.accepts(el)) armed.hit = describe(el);
+      return;
+    }
+    judge(e);
+    if (armed.stop || e.type === 'beforeinput' || e.key === 'Tab') return;
+    armed.key = { event: e, hit: armed.hit };
+    armed.hit = null;
+  }
+
   function onEvent(e) {
     if (!e.isTrusted || !armed?.live) return;
     const clicks = CLICKS.has(e.type);
     if (LAST.has(e.type) && ++armed.inputs === armed.awaited?.inputs) armed.awaited.come();
     if (armed.left && e.timeStamp > armed.left && !(clicks && armed.pressing)) return; // somebody else's
     if (clicks) armed.pressing = false;
-    // Where the first key went decides for all: a page may well lead on from there.
-    if (armed.action === 'keys' && armed.hit) return;
     // Each press is judged when it begins; what follows shares its fate.
-    if (e.type === 'pointerdown' || e.type === 'beforeinput' || (PRESSES.includes(e.type) && !armed.pressed)) judge(e);
+    if (armed.action === 'keys') judgeKey(e);
+    else if (e.type === 'pointerdown' || e.type === 'beforeinput' || (PRESSES.includes(e.type) && !armed.pressed)) judge(e);
     if (e.type === 'pointerdown') armed.pressed = true;
     if (e.type === 'mousedown') armed.pressed = false;
     if (!armed.stop && !(clicks && armed.question.over)) return;
+    if (e.type === 'input') return; // it has come
     // A prevented pointerdown takes the mousedown away, which could then not be
     // kept from moving the focus.
     if (e.type !== 'pointerdown') e.preventDefault();
@@ -117,7 +140,7 @@ const guard = (() => {
   }
 
   // text lets text come into host only, where el is edited; keys: it is typed, and
-  // the first that comes is judged.
+  // its first key is judged.
   function text(el, host, question, keys) {
     const ref = new WeakRef(host);
     return arm(keys ? KEYS : TEXT, el, keys ? 'keys' : 'text', (hit) => {

@@ -157,20 +157,20 @@ const edits = (() => {
     const sent = keys && typed?.token === keys ? typed : null;
     let el = token ? guard.element(token) : sent?.el.deref();
     const ended = token ? guard.end(token) : null;
+    const tell = (answer) => JSON.stringify(ended?.blocked ? { ...answer, blocked: ended.blocked } : answer);
     expect = sent?.text ?? expect;
     if (!el || !dom.connected(el)) {
       const found = resolve(target, 'fill');
-      if (!found.el) return JSON.stringify(found);
+      if (!found.el) return tell(found);
       el = found.el;
     }
     const now = held(el);
-    if (now === undefined) return JSON.stringify(fail('not_editable'));
+    if (now === undefined) return tell(fail('not_editable'));
     const answer = { ok: true, ...shown(el) };
     if (expect !== undefined) answer.matches = Array.isArray(now) ? now.join('\n') === [expect].flat().join('\n') : same(el, now, String(expect));
-    if (ended?.blocked) answer.blocked = ended.blocked;
     const at = dom.focused();
     if (sent && at && at !== dom.body() && !dom.contains(el, at) && !dom.contains(at, el)) answer.focus = describe(at);
-    return JSON.stringify(answer);
+    return tell(answer);
   }
 
   Object.assign(api, { edit, value });
