@@ -432,6 +432,26 @@ func TestWhatAnActionCauses(t *testing.T) {
 			q.does("click", sel("#close"))
 			c.refused("not_found", "page.snapshot", q.with(nil))
 		},
+		"a window that closes itself tells what it has done before": func(c *client) {
+			p := c.open("/pages/self-close")
+			for what, does := range map[string]string{
+				"opened": "window.open('/pages/blank')", "dialog": "alert('Bye')", "console_errors": "console.error('Bye')",
+			} {
+				q := c.only(p.does("click", sel("#open"))["opened"])
+				q.until(m{"selector": "#close"})
+				q.js("document.getElementById('close').onclick = () => { " + does + "; window.close() }; 1")
+				out := q.does("click", sel("#close"))
+				if hit, _ := out["hit"].(m); out[what] == nil || hit["id"] != "close" {
+					c.t.Errorf("it gave %v", out)
+				}
+				await(c.t, "it is gone", func() bool { return len(p.opened()) == 0 })
+				if what == "opened" {
+					next := c.only(out["opened"])
+					next.until(m{"function": "document.title === 'Blank'"})
+					c.call("browser.tab.close", next.with(nil), nil)
+				}
+			}
+		},
 		"two actions on one tab are in order": func(c *client) {
 			p := c.open("/pages/form")
 			var work sync.WaitGroup
