@@ -407,11 +407,10 @@ func TestWhatAnActionCauses(t *testing.T) {
 				p.js(`document.body.innerHTML += '<div id=my-around style="width:8em"><a id=my-saves href="/download?name=s.txt" download><b>Save this</b></a></div>' +
 					'<p><a id=my-slow href="/slow?ms=700" download>Slow</a><p><a id=my-data download="s.txt" href="data:text/plain,x">Data</a>' +
 					'<p><a id=my-prevented href="/download?name=p.txt" download onclick="event.preventDefault()">Prevented</a>'; 1`)
-				began := time.Now()
 				out := click()
 				d, _ := out["download"].(m)
-				if none := name == "none, prevented"; none == (d["filename"] != nil) || none && time.Since(began) > 4*time.Second {
-					c.t.Errorf("%s gave %v after %v", name, out, time.Since(began))
+				if none := name == "none, prevented"; none == (d["filename"] != nil) {
+					c.t.Errorf("%s gave %v", name, out)
 				}
 			}
 			p = c.open("/pages/buttons")
