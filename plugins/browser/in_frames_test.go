@@ -241,6 +241,36 @@ func TestSnapshotsCountWhatFramesHave(t *testing.T) {
 			p.until(m{"text": "Nowhere", "gone": true})
 			c.refused("timeout", "page.wait", p.with(m{"text": "Nowhere", "timeout_ms": 0}))
 		},
+		"a process that does not answer holds up no other": func(c *client) {
+			p := c.open("/pages/frames-cross")
+			p.js(`document.body.insertAdjacentHTML('beforeend', '<iframe id="stuck"></iframe>');
+				stuck.src = elsewhere('/pages/frame-child?name=Stuck').replace('localhost', 'stuck.localhost'); 1`)
+			// ask runs a script in the frame of an address, unless it is not there yet.
+			ask := func(part, script string) (v any) {
+				for _, f := range p.frames() {
+					if strings.Contains(f.URI, part) {
+						_ = c.try("page.javascript", p.with(m{"frame": f.ID, "script": script}), &v)
+					}
+				}
+				return v
+			}
+			const loaded = "document.readyState"
+			await(c.t, "the frames are there", func() bool {
+				return ask("name=Other", loaded) == "complete" && ask("name=Stuck", loaded) == "complete"
+			})
+			ask("name=Stuck", `deeper.innerHTML = '<iframe src="/pages/frame-child?name=Deeper"></iframe>'; 1`)
+			await(c.t, "the one in a frame is there", func() bool { return ask("name=Deeper", loaded) == "complete" })
+			ask("name=Stuck", "setTimeout(() => { for (const end = Date.now() + 60000; Date.now() < end;); }, 0); 1")
+			out := p.list(nil)
+			if got := names(out.Elements, true); got != "button:Outside button:Other site textbox:Frame field generic:Clickable in the frame button:After" || out.FramesLeft != 2 || !out.Truncated {
+				c.t.Errorf("it shows %s, %+v", got, out)
+			}
+			var text string
+			c.call("page.inspect", p.with(m{"kind": "text"}), &text)
+			if !strings.Contains(text, "Clickable in the frame") || strings.Contains(text, "Deeper") {
+				c.t.Errorf("the text is %q", text)
+			}
+		},
 		"the bytes of frames' elements": func(c *client) {
 			p := c.page("")
 			p.js(fill(60))

@@ -51,6 +51,16 @@ func (t *tab) is(script string, want any) {
 	}
 }
 
+// only is the one tab that an action has opened.
+func (c *client) only(opened any) *tab {
+	c.t.Helper()
+	list, _ := opened.([]any)
+	if len(list) != 1 {
+		c.t.Fatalf("opened are %v", opened)
+	}
+	return &tab{c, number(list[0])}
+}
+
 // until waits for a condition of page.wait.
 func (t *tab) until(condition m) {
 	t.t.Helper()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image"
 	"image/color"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // picture is an answer of page.screenshot.
@@ -110,6 +112,18 @@ func TestScreenshots(t *testing.T) {
 						c.t.Errorf("%s, %v: it is %s, and was %s", name, shot, after, before)
 					}
 				}
+			}
+		},
+		"a page is laid out as it was also when nobody waits for its picture": func(c *client) {
+			p := c.page(`<div style="width:3000px;height:15000px;background:linear-gradient(red, blue)"></div>`)
+			p.js("scrollTo(0, 100); 1")
+			const layout = `(e => [e.clientWidth, e.clientHeight, innerWidth, innerHeight, scrollY])(document.documentElement)`
+			before := fmt.Sprint(p.js(layout))
+			for _, ms := range []int{10, 30, 60, 100, 200, 400} {
+				ctx, cancel := context.WithTimeout(c.t.Context(), time.Duration(ms)*time.Millisecond)
+				_ = c.Call(ctx, "page.screenshot", p.with(m{"path": c.t.TempDir() + "/x.png", "full_page": true}), nil) // it may have been in time
+				cancel()
+				await(c.t, "it is as it was", func() bool { return fmt.Sprint(p.js(layout)) == before })
 			}
 		},
 		"refs are drawn at their elements, in frames too": func(c *client) {

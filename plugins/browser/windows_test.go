@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -308,6 +309,35 @@ func TestPopUps(t *testing.T) {
 					c.call("page.wait", q.with(map[string]any{"text": "by nobody", "timeout_ms": 30000}), nil)
 					p.js("document.title") // the page is still there
 				}
+			}
+		},
+		"a login in the address of a link is in nothing that is told of the tab": func(c *client) {
+			_, p := c.window(false, "/pages/blank")
+			at := closedPort(c.t) + "/x"
+			p.js("document.body.innerHTML = '<a id=link href=\"http://vant:secret@" + at + "\">Link</a>'; 1")
+			for _, how := range []map[string]any{{"button": "middle"}, {"modifiers": []string{"Control"}}, {"modifiers": []string{"Shift"}}} {
+				out := p.do("click", mixed(how, map[string]any{"selector": "#link"}))
+				q := c.only(out["opened"])
+				await(c.t, "it is told to have loaded", func() bool { return slices.Contains(q.loads(), 3) })
+				if info := q.info(); info.URI != "http://"+at || info.Loading || info.OpenerID != p.id {
+					c.t.Errorf("with %v it is %+v", how, info)
+				}
+				all := fmt.Sprint(out)
+				for method, params := range map[string]map[string]any{
+					"browser.tabs": {}, "page.frames": q.with(nil), "page.diagnostics": q.with(nil), "page.native_diagnostics": q.with(nil),
+					"page.snapshot": q.with(nil), "page.inspect": q.with(map[string]any{"kind": "metadata"}),
+				} {
+					var raw json.RawMessage
+					c.call(method, params, &raw)
+					all += "\n" + method + " " + string(raw)
+				}
+				for _, e := range q.published("tab_id", q.id, "tab.created", "page.load", "page.load_failed") {
+					all += "\n" + e.Type + " " + string(e.Data)
+				}
+				if strings.Contains(all, "secret") {
+					c.t.Errorf("with %v: %s", how, all)
+				}
+				c.call("browser.tab.close", q.with(nil), nil)
 			}
 		},
 		"a link to a download leaves no tab": func(c *client) {

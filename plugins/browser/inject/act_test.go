@@ -126,6 +126,17 @@ func TestARefIsOneElementUnderOneName(t *testing.T) {
 	p.want("replaced", p.call("check", click)["reason"], "detached")
 }
 
+func TestALinkSavesUnlessThePageKeepsItsClick(t *testing.T) {
+	t.Parallel()
+	p := openTab(t, `<a id="saves" href="/none" download>Save</a> <a id="kept" href="/none" download onclick="event.preventDefault()">Keep</a>`)
+	for id, want := range map[string]bool{"saves": true, "kept": false} {
+		a := p.good("#"+id, "click")
+		p.want(id+" may save", a["saves"], true)
+		p.press(a)
+		p.want(id+" saves", p.call("saving", nil)["saves"], want)
+	}
+}
+
 func TestAModalDialogIsNamedAsTheCover(t *testing.T) {
 	t.Parallel()
 	p := openTab(t, `<button id="b">B</button><dialog id="d" aria-label="Cookies"><button id="ok">OK</button></dialog><script>d.showModal()</script>`)

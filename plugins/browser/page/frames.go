@@ -34,23 +34,6 @@ func frames(t *target.Tab) (list []*target.Frame, beyond int) {
 // firsts are those of the frames that are looked into.
 func firsts(below []*target.Frame) []*target.Frame { return below[:min(len(below), maxFrames)] }
 
-// bind makes the frames below f known to the frames around them, and gives those
-// that are, and how many others there are.
-func bind(ctx context.Context, f *target.Frame) (bound []*target.Frame, others int) {
-	below := f.Below()
-	first := firsts(below)
-	others = len(below) - len(first)
-	for i, err := range target.Bind(ctx, first) {
-		switch {
-		case err == nil:
-			bound = append(bound, below[i])
-		case errors.Is(err, context.DeadlineExceeded): // else it is not there any more
-			others++
-		}
-	}
-	return bound, others
-}
-
 // reply is what one frame has said.
 type reply struct {
 	at   place

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/vant-run/vant/internal/wire"
@@ -30,14 +29,15 @@ func Inspect(ctx context.Context, t *target.Tab, i Inspection) (json.RawMessage,
 		}
 		at, arg["ref"] = p, i.Ref
 	}
-	inside, cancel := context.WithTimeout(ctx, frameBound)
-	defer cancel()
-	var below []*target.Frame
-	if i.Kind == "text" {
-		below, _ = bind(inside, at.frame)
-	}
 	var ans inspected
-	if err := at.ask(ctx, "inspect", arg, &ans); err != nil {
+	var frames map[string]*inspected
+	var err error
+	if i.Kind == "text" {
+		frames, err = ans.withFrames(ctx, &at, arg)
+	} else {
+		err = at.ask(ctx, "inspect", arg, &ans)
+	}
+	if err != nil {
 		failure, err := stale(at, err)
 		if failure != nil {
 			return nil, &FailedTarget{Code: failure.Error, Reason: failure.Reason}
@@ -48,7 +48,7 @@ func Inspect(ctx context.Context, t *target.Tab, i Inspection) (json.RawMessage,
 		return nil, &FailedTarget{Code: ans.Error, Reason: ans.Reason, Message: ans.Message}
 	}
 	if len(ans.Frames) > 0 {
-		ans.join(inside, below, i.MaxBytes)
+		ans.join(frames, i.MaxBytes)
 	}
 	if ans.Truncated {
 		return cutShort(ans.Value, i.MaxBytes), nil
@@ -67,23 +67,38 @@ type inspected struct {
 	Frames []string `json:"frames"`
 }
 
-// join makes one text of the pieces and of what the frames say.
-func (ans *inspected) join(ctx context.Context, below []*target.Frame, limit int) {
-	said := make([]inspected, len(below))
-	var work sync.WaitGroup
-	for i, f := range below {
-		work.Go(func() {
-			at := place{frame: f}
-			if err := at.ask(ctx, "inspect", map[string]any{"kind": "text", "maxBytes": limit}, &said[i]); err != nil {
-				said[i] = inspected{} // a frame that cannot be asked says nothing
+// withFrames asks the document for its text, and where frames are in that all that
+// are below it for theirs. One that cannot be asked says nothing.
+func (ans *inspected) withFrames(ctx context.Context, at *place, arg map[string]any) (frames map[string]*inspected, err error) {
+	inside, cancel := context.WithTimeout(ctx, frameBound)
+	defer cancel()
+	below := firsts(at.frame.Below())
+	frames = make(map[string]*inspected, len(below))
+	for _, f := range below {
+		frames[string(f.ID)] = &inspected{}
+	}
+	told := make(chan struct{}) // what frames are in it is known
+	target.Bind(inside, at.frame, below, func(f *target.Frame) {
+		if f == at.frame {
+			if err = at.ask(ctx, "inspect", arg, ans); len(ans.Frames) == 0 {
+				cancel() // no other is asked
 			}
-		})
-	}
-	work.Wait()
-	frames := make(map[string]*inspected, len(below))
-	for i, f := range below {
-		frames[string(f.ID)] = &said[i]
-	}
+			close(told)
+			return
+		}
+		if <-told; len(ans.Frames) == 0 {
+			return
+		}
+		said, in := frames[string(f.ID)], place{frame: f}
+		if err := in.ask(inside, "inspect", map[string]any{"kind": "text", "maxBytes": arg["maxBytes"]}, said); err != nil {
+			*said = inspected{}
+		}
+	})
+	return frames, err
+}
+
+// join makes one text of the pieces and of what the frames say.
+func (ans *inspected) join(frames map[string]*inspected, limit int) {
 	var b strings.Builder
 	ans.write(&b, frames)
 	text := b.String()

@@ -342,15 +342,12 @@ func (a *actor) effects(ctx context.Context, mark target.Mark, out *Outcome) err
 		}
 	}
 	e, err := a.t.Since(wait, mark, saves)
-	if errors.Is(err, target.ErrTabClosed) {
-		return nil // by the action: a window that closes itself
-	}
 	if err != nil {
 		return err
 	}
 	out.Navigated, out.URL, out.Opened, out.ConsoleErrors = e.Navigated, e.URL, e.Opened, e.ConsoleErrors
 	if d := e.Dialog; d != nil {
-		out.Dialog = &DialogInfo{Kind: d.Kind, Message: clip(d.Message, maxMessage), Open: a.t.OpenDialog() != nil}
+		out.Dialog = &DialogInfo{Kind: d.Kind, Message: clip(d.Message, maxMessage), Open: e.DialogOpen}
 		if e.Dialogs > 1 {
 			out.Dialog.Count = e.Dialogs
 		}

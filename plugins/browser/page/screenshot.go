@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/page"
 
 	"github.com/vant-run/vant/plugins/browser/target"
@@ -28,6 +29,8 @@ const (
 	// pictureBound is how long a tab may take to give a picture: one in the
 	// background may never do.
 	pictureBound = 15 * time.Second
+	// layoutBound is how long the page may take to be laid out as it was.
+	layoutBound = 5 * time.Second
 	// maxSide is the longest side of a picture, in pixels: what Chromium can draw.
 	maxSide = 16384
 	// maxDrawn bounds the pixels of a picture that is drawn on, which takes four
@@ -111,7 +114,8 @@ type area struct {
 	clip      page.Viewport
 	truncated bool
 	boxes     []marked
-	scrolled  Point // of the page, before
+	scrolled  Point  // of the page, before
+	world     string // the document that was scrolled so, "" when it is not known
 }
 
 // marked is an element to draw around.
@@ -122,6 +126,13 @@ type marked struct {
 
 // area finds what the picture shows.
 func (s Shot) area(ctx context.Context, t *target.Tab) (area, error) {
+	density, world := 1.0, ""
+	if s.beyond() || s.Annotate { // else it is what fits on a screen
+		var err error
+		if density, world, err = pixelDensity(ctx, t); err != nil {
+			return area{}, err
+		}
+	}
 	var metrics page.GetLayoutMetricsResult
 	err := t.Guarded(ctx, func(ctx context.Context) (err error) {
 		metrics, err = cdp.Call(ctx, t.Session(), page.GetLayoutMetrics, cdp.Empty{})
@@ -142,38 +153,33 @@ func (s Shot) area(ctx context.Context, t *target.Tab) (area, error) {
 		c := metrics.CSSContentSize
 		shown = box{c.X, c.Y, c.Width, c.Height}
 	}
-	density := 1.0
-	if s.FullPage || s.one() || s.Annotate { // else it is what fits on a screen
-		if density, err = pixelDensity(ctx, t); err != nil {
-			return area{}, err
-		}
-	}
 	a := fit(shown, density, s.Annotate)
-	a.scrolled = Point{float64(metrics.CSSLayoutViewport.PageX), float64(metrics.CSSLayoutViewport.PageY)}
+	a.scrolled, a.world = Point{float64(metrics.CSSLayoutViewport.PageX), float64(metrics.CSSLayoutViewport.PageY)}, world
 	if s.Annotate {
 		a.boxes, err = marks(ctx, t, view.PageX, view.PageY)
 	}
 	return a, err
 }
 
-// pixelDensity is how many pixels of the screen one of the page has.
-func pixelDensity(ctx context.Context, t *target.Tab) (float64, error) {
-	raw, err := Inspect(ctx, t, Inspection{Kind: "metadata"})
-	if errors.Is(err, target.ErrNavigated) {
-		return 1, nil
-	}
-	if err != nil {
-		return 0, err
-	}
+// pixelDensity is how many pixels of the screen one of the page has, and in which
+// document.
+func pixelDensity(ctx context.Context, t *target.Tab) (density float64, world string, err error) {
+	at := place{frame: t.Main()}
 	var page struct {
-		Viewport struct {
-			Scale float64 `json:"scale"`
-		} `json:"viewport"`
+		Value struct {
+			Viewport struct {
+				Scale float64 `json:"scale"`
+			} `json:"viewport"`
+		} `json:"value"`
 	}
-	if err := json.Unmarshal(raw, &page); err != nil || page.Viewport.Scale <= 0 {
-		return 1, err
+	err = at.ask(ctx, "inspect", map[string]any{"kind": "metadata"}, &page)
+	if errors.Is(err, target.ErrNavigated) {
+		return 1, "", nil
 	}
-	return page.Viewport.Scale, nil
+	if density = page.Value.Viewport.Scale; density <= 0 {
+		density = 1
+	}
+	return density, at.world, err
 }
 
 // fit is as much of a box as can be drawn; drawn on, in as many pixels as are
@@ -191,6 +197,9 @@ func fit(shown box, density float64, drawn bool) area {
 
 // one tells whether the picture is of one element.
 func (s Shot) one() bool { return s.Ref != "" || s.Selector != "" }
+
+// beyond tells whether the picture may show more than the viewport.
+func (s Shot) beyond() bool { return s.FullPage || s.one() }
 
 // boxed is where an element is in its frame's viewport.
 type boxed struct {
@@ -256,6 +265,36 @@ func marks(ctx context.Context, t *target.Tab, dx, dy float64) ([]marked, error)
 	if err != nil {
 		return nil, err
 	}
+	list, err := boxesIn(raw)
+	if err != nil {
+		return nil, err
+	}
+	var all []marked
+	for _, in := range list {
+		f, err := t.Frame(in.frame)
+		if err == nil {
+			in.boxes, err = outsideBoxes(ctx, f, in.boxes)
+		}
+		if err != nil {
+			continue // it went meanwhile
+		}
+		for i, b := range in.boxes {
+			all = append(all, marked{in.refs[i], box{b.X + dx, b.Y + dy, b.Width, b.Height}})
+		}
+	}
+	return all, nil
+}
+
+// framed is what of a snapshot is in one frame.
+type framed struct {
+	frame string
+	refs  []string
+	boxes []box
+}
+
+// boxesIn sorts the boxes of a snapshot by frames, both in the order of its list:
+// where a label is drawn depends on those before it.
+func boxesIn(snapshot []byte) ([]framed, error) {
 	var list struct {
 		Elements []struct {
 			Ref    string `json:"ref"`
@@ -263,36 +302,32 @@ func marks(ctx context.Context, t *target.Tab, dx, dy float64) ([]marked, error)
 			Bounds *box   `json:"bounds"`
 		} `json:"elements"`
 	}
-	if err := json.Unmarshal(raw, &list); err != nil {
+	if err := json.Unmarshal(snapshot, &list); err != nil {
 		return nil, err
 	}
-	refs, boxes := make(map[string][]string), make(map[string][]box) // by frame
+	var all []framed
+	at := make(map[string]int)
 	for _, e := range list.Elements {
-		if e.Bounds != nil {
-			refs[e.Frame] = append(refs[e.Frame], e.Ref)
-			boxes[e.Frame] = append(boxes[e.Frame], *e.Bounds)
+		if e.Bounds == nil {
+			continue
 		}
-	}
-	var all []marked
-	for frame, inside := range boxes {
-		f, err := t.Frame(frame)
-		if err == nil {
-			inside, err = outsideBoxes(ctx, f, inside)
+		i, ok := at[e.Frame]
+		if !ok {
+			i = len(all)
+			at[e.Frame] = i
+			all = append(all, framed{frame: e.Frame})
 		}
-		if err != nil {
-			continue // it went meanwhile
-		}
-		for i, b := range inside {
-			all = append(all, marked{refs[frame][i], box{b.X + dx, b.Y + dy, b.Width, b.Height}})
-		}
+		all[i].refs = append(all[i].refs, e.Ref)
+		all[i].boxes = append(all[i].boxes, *e.Bounds)
 	}
 	return all, nil
 }
 
 // capture takes the picture. One of more than the viewport changes how the page is
-// laid out, and that is undone here.
+// laid out, and that is undone here when the browser has done with it, also when
+// that is too late for the caller.
 func (s Shot) capture(ctx context.Context, t *target.Tab, a area) ([]byte, error) {
-	fast, beyond := true, s.FullPage || s.one()
+	fast, beyond := true, s.beyond()
 	p := page.CaptureScreenshotParams{
 		Format: page.CaptureScreenshotFormat(s.Format), OptimizeForSpeed: &fast, CaptureBeyondViewport: &beyond, Clip: &a.clip,
 	}
@@ -304,17 +339,53 @@ func (s Shot) capture(ctx context.Context, t *target.Tab, a area) ([]byte, error
 		Data string `json:"data"`
 	}
 	err := t.Guarded(ctx, func(ctx context.Context) error {
-		return t.Session().Call(ctx, page.CaptureScreenshot.Method, p, &answer)
-	})
-	if beyond {
-		if _, _, err := t.Main().Invoke(ctx, "", "relayout", a.scrolled); err != nil && !gone(err) {
-			return nil, err
+		if !beyond {
+			return t.Session().Call(ctx, page.CaptureScreenshot.Method, p, &answer)
 		}
-	}
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // nothing is sent
+		}
+		taken, undone := t.Session().Start(page.CaptureScreenshot.Method, p), make(chan error, 1)
+		go func() {
+			<-taken.Done()
+			undone <- a.relayout(t)
+		}()
+		select {
+		case failed := <-undone:
+			raw, err := taken.Wait(ctx)
+			if err != nil {
+				return err
+			}
+			if failed != nil {
+				return failed
+			}
+			return jsonv2.Unmarshal(raw, &answer)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
 	return base64.StdEncoding.DecodeString(answer.Data)
+}
+
+// relayout lays the page out as it was. Another document that has come since stays
+// where it is.
+func (a area) relayout(t *target.Tab) error {
+	ctx, cancel := context.WithTimeout(context.Background(), layoutBound)
+	defer cancel()
+	err := target.ErrNavigated
+	if a.world != "" {
+		_, _, err = t.Main().Invoke(ctx, a.world, "relayout", a.scrolled)
+	}
+	if errors.Is(err, target.ErrNavigated) {
+		_, _, err = t.Main().Invoke(ctx, "", "relayout", struct{}{})
+	}
+	if gone(err) {
+		return nil
+	}
+	return err
 }
 
 // annotate draws the boxes and their refs on the picture.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/png"
 	"strings"
@@ -38,6 +39,19 @@ func TestAPictureIsAsLargeAsCanBeDrawn(t *testing.T) {
 		if tt.drawn && pixels > maxDrawn*1.001 || a.clip.Scale > 1 || a.clip.Scale < 1 && (!tt.drawn || pixels < maxDrawn*0.99) {
 			t.Errorf("%s: %g pixels at scale %g", name, pixels, a.clip.Scale)
 		}
+	}
+}
+
+func TestBoxesAreInTheOrderOfTheirList(t *testing.T) {
+	const snapshot = `{"elements":[{"ref":"1","frame":"b","bounds":{"x":1}},{"ref":"2","bounds":{"x":2}},{"ref":"3","frame":"c"},
+		{"ref":"4","frame":"a","bounds":{"x":4}},{"ref":"5","frame":"b","bounds":{"x":5}},{"ref":"6","frame":"c","bounds":{"x":6}}]}`
+	got, err := boxesIn([]byte(snapshot))
+	want := []framed{
+		{"b", []string{"1", "5"}, []box{{X: 1}, {X: 5}}}, {"", []string{"2"}, []box{{X: 2}}},
+		{"a", []string{"4"}, []box{{X: 4}}}, {"c", []string{"6"}, []box{{X: 6}}},
+	}
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("they are %v, %v; want %v", got, err, want)
 	}
 }
 

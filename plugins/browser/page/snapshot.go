@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/vant-run/vant/internal/wire"
@@ -66,7 +65,9 @@ var inWords = map[string]string{
 type view struct {
 	*inject.Listing
 	frame  *target.Frame
+	from   int64 // number of its first ref
 	failed error
+	late   bool // it, or a frame around it, has not answered in time
 	closed bool // not all closed shadow roots were found
 }
 
@@ -117,31 +118,42 @@ func take(ctx context.Context, t *target.Tab, o SnapshotOptions) (json.RawMessag
 	root.Install(ctx, firsts(root.Below())) // what is in one process is waited for together
 	inside, cancel := context.WithTimeout(ctx, frameBound)
 	defer cancel()
-	below, others := bind(inside, root)
-	views := make(map[string]*view, len(below))
-	var work sync.WaitGroup
+	all := root.Below()
+	below := firsts(all)
+	views := make(map[*target.Frame]*view, len(below))
+	for i, f := range below {
+		views[f] = &view{frame: f, from: 1 + int64(i+1)*int64(o.Limit)}
+	}
 	first := &view{frame: root}
 	inner := arg
 	if scope != nil {
 		inner = with(arg, "scope", scope)
 	}
-	for i, f := range below {
-		v := &view{frame: f}
-		views[string(f.ID)] = v
-		work.Go(func() { v.take(inside, "", generation, with(arg, "from", 1+int64(i+1)*int64(o.Limit))) })
-	}
-	first.take(ctx, world, generation, inner)
-	work.Wait()
+	unbound := target.Bind(inside, root, below, func(f *target.Frame) {
+		if f == root {
+			if first.take(ctx, world, generation, inner); first.failed != nil {
+				cancel() // nobody wants the others
+			}
+			return
+		}
+		v := views[f]
+		v.take(inside, "", generation, with(arg, "from", v.from))
+	})
 	if first.failed != nil {
 		return nil, first.failed
 	}
 	if first.Error != "" {
 		return nil, &FailedTarget{Code: first.Error, Reason: first.Reason, Message: first.Message}
 	}
-	c := composer{o: o, views: views, frames: others, dialog: t.OpenDialog()}
-	for _, v := range views {
-		if errors.Is(v.failed, context.DeadlineExceeded) {
+	c := composer{o: o, views: make(map[string]*view, len(below)), frames: len(all) - len(below), dialog: t.OpenDialog()}
+	for i, f := range below { // a frame comes before those in it
+		v, around := views[f], views[f.Parent()]
+		v.late = errors.Is(unbound[i], context.DeadlineExceeded) || errors.Is(v.failed, context.DeadlineExceeded) || around != nil && around.late
+		switch {
+		case v.late:
 			c.frames++
+		case unbound[i] == nil: // else it is not there any more
+			c.views[string(f.ID)] = v
 		}
 	}
 	return c.compose(generation, first), nil

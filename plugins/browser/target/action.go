@@ -21,6 +21,7 @@ type Effects struct {
 	Opened        []int   // tabs
 	Dialog        *Dialog // the last
 	Dialogs       int
+	DialogOpen    bool // one waits for its answer
 	ConsoleErrors int
 	Download      *Download
 }
@@ -54,7 +55,8 @@ func (t *Tab) Mark() Mark {
 const beginBound = 5 * time.Second
 
 // Since tells what has come since a mark. When a navigation was begun it waits for
-// the new document, until ctx ends. saves: the page has asked for a download.
+// the new document, until ctx ends or the tab closes. saves: the page has asked for
+// a download.
 func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 	b := t.browser
 	over := func() bool {
@@ -71,7 +73,7 @@ func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 			return began || t.downloads > m.downloads || t.dialog != nil
 		})
 		cancel()
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		if !waited(err) {
 			return Effects{}, err
 		}
 	}
@@ -87,20 +89,21 @@ func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 			// in the browser's own session, and was before this answer.
 			err = t.Told(ctx)
 		}
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		if !waited(err) {
 			return Effects{}, err
 		}
 	}
 	come, cancel := context.WithTimeout(ctx, comeBound)
 	err := t.wait(come, func() bool { return !t.awaits(m.wants) })
 	cancel()
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if !waited(err) {
 		return Effects{}, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := Effects{
 		Navigated:     t.committed > m.committed || t.sameDocument > m.within,
+		DialogOpen:    t.dialog != nil && t.why == nil,
 		ConsoleErrors: t.Diagnostics.Errors() - m.errors,
 	}
 	if t.url != m.url {
@@ -123,12 +126,18 @@ func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 	return e, nil
 }
 
+// waited tells whether a wait has ended as it may: what has come by then is all that
+// an action has caused. It may have closed its own tab.
+func waited(err error) bool {
+	return err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrTabClosed)
+}
+
 // Told waits until the browser itself has told what a page has had it do until now:
 // of going back in the history a page says nothing.
 func (t *Tab) Told(ctx context.Context) error {
 	err := t.gone(t.browser.Root().Call(ctx, "Browser.getVersion", nil, nil))
-	if errors.Is(err, ErrTabClosed) || errors.Is(err, context.DeadlineExceeded) {
-		return nil // that too was told; or it is too busy to tell
+	if waited(err) {
+		return nil // its end was told too; or it is too busy to tell
 	}
 	return err
 }

@@ -11,24 +11,36 @@ import (
 	"github.com/vant-run/vant/plugins/browser/transport"
 )
 
-// Bind makes the elements of frames known to our code in the frames around them,
-// which shows what is in a frame at its place. It does nothing where that is done.
-// The errors are in the order of the frames. What can be asked together is sent
-// together, and no process waits for another.
-func Bind(ctx context.Context, frames []*Frame) []error {
-	install(ctx, frames)
-	at := make(map[*Frame]int, len(frames))
+// Bind makes the elements of frames below top known to our code in the frames around
+// them, which shows what is in a frame at its place. It does nothing where that is
+// done. then, unless nil, is called with top and each of the frames, side by side,
+// as soon as those directly in it are known, or cannot be. The errors are in the
+// order of the frames. What can be asked together is sent together, and no process
+// waits for another.
+func Bind(ctx context.Context, top *Frame, below []*Frame, then func(*Frame)) []error {
+	at := make(map[*Frame]int, len(below))
 	inside := make(map[*Frame][]*Frame)
-	for i, f := range frames {
-		at[f] = i
-		inside[f.parent] = append(inside[f.parent], f)
+	for i, child := range below {
+		at[child] = i
+		inside[child.parent] = append(inside[child.parent], child)
 	}
-	failed := make([]error, len(frames))
+	failed := make([]error, len(below))
+	lack := top.tab.lacking(below)
 	var work sync.WaitGroup
-	for parent, children := range inside {
+	for s, list := range top.tab.processes(append([]*Frame{top}, below...)) {
 		work.Go(func() {
-			for f, err := range parent.bind(ctx, children) {
-				failed[at[f]] = err
+			if lack[s] > 1 {
+				top.tab.install(ctx, s) // what fails here is done when the frame is asked
+			}
+			for _, f := range list {
+				work.Go(func() {
+					for child, err := range f.bind(ctx, inside[f]) {
+						failed[at[child]] = err
+					}
+					if then != nil {
+						then(f)
+					}
+				})
 			}
 		})
 	}
@@ -37,38 +49,36 @@ func Bind(ctx context.Context, frames []*Frame) []error {
 }
 
 // Bind is Bind for one frame.
-func (f *Frame) Bind(ctx context.Context) error { return Bind(ctx, []*Frame{f})[0] }
+func (f *Frame) Bind(ctx context.Context) error {
+	return Bind(ctx, f.parent, []*Frame{f}, nil)[0]
+}
 
 // Install puts our code into all documents of f's process at once, where several of
 // f and the frames below it lack it.
 func (f *Frame) Install(ctx context.Context, below []*Frame) {
 	s, err := f.Session()
-	if err == nil && lacking(append([]*Frame{f}, below...))[s] > 1 {
+	if err == nil && f.tab.lacking(append([]*Frame{f}, below...))[s] > 1 {
 		f.tab.install(ctx, s)
 	}
 }
 
-// install is Install for the processes of frames. What fails here is done when the
-// frame is asked.
-func install(ctx context.Context, frames []*Frame) {
-	var work sync.WaitGroup
-	for s, n := range lacking(frames) {
-		if n > 1 {
-			work.Go(func() { frames[0].tab.install(ctx, s) })
-		}
+// processes sorts frames by the sessions of their processes, nil: they are in none
+// now.
+func (t *Tab) processes(frames []*Frame) map[*transport.Session][]*Frame {
+	all := make(map[*transport.Session][]*Frame)
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
+	for _, f := range frames {
+		all[f.session] = append(all[f.session], f)
 	}
-	work.Wait()
+	return all
 }
 
 // lacking counts the frames of each session that lack our code.
-func lacking(frames []*Frame) map[*transport.Session]int {
+func (t *Tab) lacking(frames []*Frame) map[*transport.Session]int {
 	lack := make(map[*transport.Session]int)
-	if len(frames) < 2 {
-		return lack
-	}
-	b := frames[0].tab.browser
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	t.browser.mu.Lock()
+	defer t.browser.mu.Unlock()
 	for _, f := range frames {
 		if s, err := f.ready(); err == nil && (!f.installed || f.world == "") {
 			lack[s]++
@@ -166,7 +176,7 @@ func (f *Frame) bind(ctx context.Context, children []*Frame) map[*Frame]error {
 	}
 	var bound []*Frame
 	var ids, elements []any
-	first := ""
+	object := "" // one of the world's, to call its function on
 	for i, child := range list {
 		if nodes[i] == nil {
 			continue
@@ -176,14 +186,14 @@ func (f *Frame) bind(ctx context.Context, children []*Frame) map[*Frame]error {
 			failed[child] = f.failed(s, err)
 			continue
 		}
-		first = decode[struct {
+		object = decode[struct {
 			Object struct {
 				ID string `json:"objectId"`
 			} `json:"object"`
 		}](raw).Object.ID
 		bound = append(bound, child)
 		ids = append(ids, map[string]any{"value": child.ID})
-		elements = append(elements, map[string]any{"objectId": first})
+		elements = append(elements, map[string]any{"objectId": object})
 	}
 	if len(bound) == 0 {
 		return failed
@@ -191,7 +201,7 @@ func (f *Frame) bind(ctx context.Context, children []*Frame) map[*Frame]error {
 	var r remote
 	err = s.Call(ctx, "Runtime.callFunctionOn", map[string]any{
 		"functionDeclaration": "function(...all) { const n = all.length / 2; for (let i = 0; i < n; i++) __vant.bindFrame(all[n + i], all[i]) }",
-		"objectId":            first,
+		"objectId":            object,
 		"arguments":           append(ids, elements...),
 	}, &r)
 	if err != nil {

@@ -66,6 +66,9 @@ func (f *Frame) Invoke(ctx context.Context, world, name string, arg any) (text [
 	}
 	for attempt := 0; ; attempt++ {
 		there, installed, err := f.enter(ctx)
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx) // nothing is sent
+		}
 		if err != nil {
 			return nil, "", err
 		}

@@ -84,7 +84,7 @@ func (b *Browser) rootEvent(method string, params []byte) {
 			b.discovered(decode[announced](params).Info)
 		} else if info := decode[announced](params).Info; info.URL != empty {
 			b.mu.Lock()
-			b.begins[info.TargetID] = info.URL
+			b.begins[info.TargetID] = bare(info.URL)
 			b.mu.Unlock()
 		}
 	case "Target.targetDestroyed":
@@ -226,7 +226,7 @@ func (t *Tab) event(s *sessionOf, method string, params []byte) {
 			t.notify()
 		}
 		if e.newPlace() {
-			b.wants(t, e.URL)
+			b.wants(t, bare(e.URL))
 		}
 	case "Page.frameClearedScheduledNavigation":
 		if e := decode[frameEvent](params); e.FrameID == string(t.main.ID) && t.asked {

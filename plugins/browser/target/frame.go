@@ -160,26 +160,28 @@ func (t *Tab) catchUp(s *sessionOf, loader string) {
 	s.StartThen("Page.getFrameTree", nil, func(result []byte) {
 		t.browser.mu.Lock()
 		defer t.browser.mu.Unlock()
-		t.caughtUp(s, decode[frameTree](result).Tree)
+		if tree := decode[frameTree](result).Tree; tree.Frame.ID == string(t.main.ID) && t.missed(tree.Frame.LoaderID) { // else it came meanwhile
+			t.showTree(s, tree)
+		}
 	})
 }
 
-// caughtUp takes in the document of a tree, unless it came meanwhile; mu is held.
-func (t *Tab) caughtUp(s *sessionOf, n frameNode) {
-	loader := n.Frame.LoaderID
-	if n.Frame.ID != string(t.main.ID) || !t.missed(loader) {
-		return
-	}
+// showTree takes in the document of a tree, which was not told, and the frames in
+// it; mu is held.
+func (t *Tab) showTree(s *sessionOf, n frameNode) {
 	for _, f := range t.frames {
-		if f.parent == t.main && (f.session == nil || f.session == s.Session) { // those of other processes are the new document's
+		in := func(child frameNode) bool { return child.Frame.ID == string(f.ID) }
+		// Those of other processes are not in the tree, and the new document's.
+		if f.parent == t.main && (f.session == nil || f.session == s.Session) && !slices.ContainsFunc(n.Children, in) {
 			t.removeFrame(f)
 		}
 	}
 	t.show(n.Frame)
+	t.fresh = !t.loading // also when it was not told that it was begun
 	for _, child := range n.Children {
 		t.takeTree(s, child)
 	}
-	if t.load == loader {
+	if t.load == t.main.loader {
 		t.loaded()
 	}
 	t.notify()

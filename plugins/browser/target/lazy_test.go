@@ -25,10 +25,15 @@ type person struct {
 	mu        sync.Mutex // guards the fields that follow
 	pages     []sheet
 	activated []string
-	waiting   []int64 // frame trees that sleeping pages owe
-	trees     int     // that were asked for
-	loader    string  // of the navigations that are asked for
-	children  string  // of the pages' documents
+	waiting   []int64        // frame trees that sleeping pages owe
+	trees     int            // that were asked for
+	loader    string         // of the navigations that are asked for
+	children  string         // of the pages' documents
+	failed    string         // what these were to show, and could not be loaded
+	sent      map[string]int // commands, by their methods
+	stuck     string         // session that answers nothing
+	held      string         // method that is answered by release
+	owed      []func()
 }
 
 type sheet struct {
@@ -57,7 +62,7 @@ func connect(t *testing.T, o Options, pages ...sheet) (*Browser, *person) {
 	}
 	commands, ours := io.Pipe()
 	answers, theirs := io.Pipe()
-	p := &person{t: t, out: theirs, pages: pages}
+	p := &person{t: t, out: theirs, pages: pages, sent: make(map[string]int)}
 	go p.serve(bufio.NewReader(commands))
 	o.IDs = ids
 	b := New(answers, ours, o)
@@ -121,7 +126,32 @@ func (g sheet) info() string {
 	return fmt.Sprintf(`{"targetId":%q,"type":"page","title":%q,"url":%q,"browserContextId":%q}`, g.id, g.id, url, g.context)
 }
 
+// hold has the commands of a method wait for release.
+func (p *person) hold(method string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = method
+}
+
+func (p *person) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = ""
+	for _, answer := range p.owed {
+		answer()
+	}
+	p.owed = nil
+}
+
 func (p *person) do(id int64, method, session, target string) {
+	if method == p.held {
+		p.owed = append(p.owed, func() { p.do(id, method, session, target) })
+		return
+	}
+	p.sent[method]++
+	if session != "" && session == p.stuck {
+		return
+	}
 	result := "{}"
 	switch method {
 	case "Target.getBrowserContexts":
@@ -173,7 +203,11 @@ func (p *person) do(id int64, method, session, target string) {
 }
 
 func (p *person) tree(id int64, session string) {
-	p.say(`{"id":%d,"result":{"frameTree":{"frame":{"id":%q,"loaderId":"L","url":"https://%s.test/"}%s}},"sessionId":%q}`, id, session, session, p.children, session)
+	failed := ""
+	if p.failed != "" {
+		failed = fmt.Sprintf(`,"unreachableUrl":%q`, p.failed)
+	}
+	p.say(`{"id":%d,"result":{"frameTree":{"frame":{"id":%q,"loaderId":"L","url":"https://%s.test/"%s}%s}},"sessionId":%q}`, id, session, session, failed, p.children, session)
 }
 
 func (p *person) move(id string, window int64) {

@@ -176,11 +176,77 @@ func TestNoLoginIsInTheModel(t *testing.T) {
 		if err != nil || effects.Download == nil || len(*told) != 4 {
 			t.Fatalf("what came is %+v, %v, %q", effects, err, *told)
 		}
-		all := fmt.Sprintf("%+v %+v %+v %+v %q", tab.Info(), tab.Frames(), effects, *effects.Download, *told)
+		p.tell(strings.Replace(asks(login), "currentTab", "newTab", 1),
+			`{"method":"Target.targetCreated","params":{"targetInfo":{"targetId":"n","type":"page","url":"`+login+`x"}}}`,
+			`{"method":"Target.attachedToTarget","params":{"sessionId":"n","targetInfo":{"targetId":"n","type":"page","browserContextId":"home"},"waitingForDebugger":true}}`,
+			`{"method":"Target.attachedToTarget","params":{"sessionId":"o","targetInfo":{"targetId":"o","type":"page","url":"`+login+`y","browserContextId":"home"},"waitingForDebugger":true}}`,
+			`{"method":"Target.targetCreated","params":{"targetInfo":{"targetId":"m","type":"page","url":"`+login+`"}}}`)
+		synctest.Wait()
+		b := tab.browser
+		b.mu.Lock()
+		model := fmt.Sprintf("%+v %+v %+v %+v", b.wanted, b.orphans, b.begins, b.byTarget["n"].begins)
+		if len(b.wanted) != 1 || len(b.orphans) != 2 || len(b.begins) != 1 {
+			t.Errorf("the model has %s", model)
+		}
+		b.mu.Unlock()
+		all := fmt.Sprintf("%+v %+v %+v %+v %q %s", tab.Info(), tab.Frames(), effects, *effects.Download, *told, model)
 		if strings.Contains(all, "secret") || strings.Contains(all, "@a.test") {
 			t.Error(all)
 		}
 	})
+}
+
+// TestTheFirstDocumentOfATabIsToldHoweverLate: what follows the tab may be turned on
+// when the document is there, and its load has come.
+func TestTheFirstDocumentOfATabIsToldHoweverLate(t *testing.T) {
+	const login, bared = "http://me:secret@a.test/x", "http://a.test/x"
+	x := func(event string) string { return strings.ReplaceAll(event, `"a"`, `"x"`) }
+	for name, loaded := range map[string]bool{"it has loaded": true, "it loads on": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tab, p, told := launched(t)
+				p.hold("Page.getFrameTree")
+				p.tell(`{"method":"Target.targetCreated","params":{"targetInfo":{"targetId":"x","type":"page","url":"`+login+`"}}}`,
+					`{"method":"Target.attachedToTarget","params":{"sessionId":"x","targetInfo":{"targetId":"x","type":"page","browserContextId":"home"},"waitingForDebugger":true}}`)
+				synctest.Wait()
+				tab.browser.mu.Lock()
+				made := tab.browser.byTarget["x"]
+				tab.browser.mu.Unlock()
+				p.tell(x(framed("f", "a", "a", false)), x(world("f", "a")))
+				if loaded {
+					p.tell(x(reaches("load", "L")))
+				}
+				p.mu.Lock()
+				p.failed, p.children = login, `,"childFrames":[{"frame":{"id":"f","parentId":"x","loaderId":"F","url":"https://f.test/"}}]`
+				p.mu.Unlock()
+				p.release()
+				synctest.Wait()
+				if got := made.Info(); got.URI != bared || got.Loading == loaded {
+					t.Errorf("when it is told the tab is %+v", got)
+				}
+				if !loaded {
+					p.tell(x(reaches("load", "L")))
+				}
+				synctest.Wait()
+				if got := made.Info(); got.URI != bared || got.Loading {
+					t.Errorf("when it has loaded the tab is %+v", got)
+				}
+				if diff := cmp.Diff([]string{"2 " + bared, "3 " + bared}, *told); diff != "" {
+					t.Errorf("the events (-want +got):\n%s", diff)
+				}
+				f, err := made.Frame("f")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if in, _, err := f.enter(t.Context()); err != nil || in.world != "world of f" {
+					t.Errorf("the world in its frame is %q, %v", in.world, err)
+				}
+				if diff := cmp.Diff([]FrameInfo{{ID: "x", URI: bared}, {ID: "f", Parent: "x", URI: "https://f.test/"}}, made.Frames()); diff != "" {
+					t.Errorf("the frames (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 func asks(url string) string {

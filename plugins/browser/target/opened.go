@@ -53,7 +53,7 @@ func (b *Browser) wants(t *Tab, url string) {
 	b.forgetWanted()
 	own := t.window.context
 	same := func(o orphan) bool {
-		return o.url == url && o.tab.window.context == own && (o.tab.opener == 0 || o.tab.opener == t.ID)
+		return o.tab != t && o.url == url && o.tab.window.context == own && (o.tab.opener == 0 || o.tab.opener == t.ID)
 	}
 	if i := slices.IndexFunc(b.orphans, same); i >= 0 {
 		if !slices.ContainsFunc(b.orphans[i+1:], same) {
@@ -120,12 +120,8 @@ func (t *Tab) meet(s *sessionOf) {
 		defer t.browser.mu.Unlock()
 		tree := decode[frameTree](result).Tree
 		url := cmp.Or(tree.Frame.Unreachable, tree.Frame.URL)
-		if t.committed > 0 || tree.Frame.ID != string(t.main.ID) || !opens(url) || url == empty {
-			return // it was told, or is still to come
+		if t.committed == 0 && tree.Frame.ID == string(t.main.ID) && opens(url) && url != empty { // else it was told, or is still to come
+			t.showTree(s, tree)
 		}
-		t.takeTree(s, tree)
-		t.main.url = cmp.Or(tree.Frame.Unreachable, t.main.url)
-		t.url = t.main.url
-		t.browser.publish("page.load", map[string]any{"tab_id": t.ID, "event": 2, "uri": t.url})
 	})
 }

@@ -38,6 +38,11 @@ func TestTabsHaveTheOpenersThatWantedThem(t *testing.T) {
 		"u X of A, A wants u, u Y":                    "X:A Y:-",
 		"A wants u, B wants u, u X of A, u Y":         "X:A Y:-",
 		"A wants u, B wants u, later, A wants u, u X": "X:A",
+		"u X, X wants u":                              "X:-",
+		"u X, X wants u, u Y":                         "X:- Y:X",
+		"u X, u Y, X wants u":                         "X:- Y:X",
+		"A wants http://a:b@u/, http://u/ X":          "X:A",
+		"http://a:b@u/ X, A wants http://u/":          "X:A",
 	} {
 		t.Run(steps, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -52,7 +57,7 @@ func TestTabsHaveTheOpenersThatWantedThem(t *testing.T) {
 						time.Sleep(wantBound + time.Second)
 					case strings.HasSuffix(step, " goes"):
 						b.rootEvent("Target.detachedFromTarget", fmt.Appendf(nil, `{"sessionId":"s%s"}`, words[0]))
-					case strings.HasSuffix(words[0], "A") || strings.HasSuffix(words[0], "B"):
+					case tabs[words[0]] != nil:
 						place := "newTab"
 						switch words[1] {
 						case "goes":
@@ -77,6 +82,10 @@ func TestTabsHaveTheOpenersThatWantedThem(t *testing.T) {
 						b.rootEvent("Target.targetCreated", fmt.Appendf(nil, `{"targetInfo":{"targetId":%q,"type":"page","url":%q%s}}`, id, url, more))
 						b.rootEvent("Target.attachedToTarget", fmt.Appendf(nil, `{"sessionId":"s%s","targetInfo":{"targetId":%q,"type":"page","url":""%s},"waitingForDebugger":true}`, id, id, more))
 						come = append(come, id)
+						b.mu.Lock()
+						tabs[id] = b.byTarget[cdptarget.ID(id)]
+						names[tabs[id].ID] = id
+						b.mu.Unlock()
 					}
 				}
 				var got []string

@@ -98,7 +98,7 @@ func (b *Browser) window(id int) *Window {
 // add takes a tab into the model; mu is held.
 func (b *Browser) add(t *Tab, info *targetInfo) {
 	own := b.contextOf(info)
-	begins := cmp.Or(t.begins, info.URL)
+	begins := cmp.Or(t.begins, bare(info.URL))
 	opener, found := b.openerOf(begins, own, b.byTarget[cdptarget.ID(info.OpenerID)])
 	if opener != nil {
 		t.opener = opener.ID

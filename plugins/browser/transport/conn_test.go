@@ -367,6 +367,23 @@ func TestACallThatIsGivenUpIsForgotten(t *testing.T) {
 	})
 }
 
+func TestWhatFollowsAnAnswerIsDoneThoughNobodyWaits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, f := connect(t, nil)
+		tired := errors.New("tired")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, tired)
+		defer cancel()
+		p := c.Root().StartThen("A.b", number{1}, func(result []byte) { c.Root().Start("A.undo", jsonv2.Value(result)) })
+		got := f.next()
+		_, err := p.Wait(ctx)
+		is(t, "the call", err, tired)
+		f.answer(got)
+		if got := f.next(); got.Method != "A.undo" || string(got.Params) != `{"n":1}` {
+			t.Errorf("the browser reads %+v", got)
+		}
+	})
+}
+
 func TestAnAnswerThatIsTooLongFailsItsCallAndTheNextOneWorks(t *testing.T) {
 	t.Parallel()
 	c, f := connect(t, nil)

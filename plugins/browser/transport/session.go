@@ -70,8 +70,8 @@ func (s *Session) Start(method string, params any) *Pending {
 }
 
 // StartThen is Start that calls then with the result on the reading goroutine,
-// in the order of the wire and under the rules of a Handler. A failure is told by
-// the Pending alone.
+// in the order of the wire and under the rules of a Handler, also when nobody waits
+// for it any more. A failure is told by the Pending alone.
 func (s *Session) StartThen(method string, params any, then func(result []byte)) *Pending {
 	var raw []byte
 	switch p := params.(type) {
@@ -125,7 +125,8 @@ type Pending struct {
 // Done is closed when there is an answer, or there will be none.
 func (p *Pending) Done() <-chan struct{} { return p.done }
 
-// Wait waits for the answer. When ctx ends first the answer is nobody's.
+// Wait waits for the answer. When ctx ends first the answer is nobody's, but for
+// what StartThen was given.
 func (p *Pending) Wait(ctx context.Context) ([]byte, error) {
 	select {
 	case <-p.done:
@@ -137,7 +138,9 @@ func (p *Pending) Wait(ctx context.Context) ([]byte, error) {
 		return p.result, p.err
 	default:
 	}
-	p.session.conn.forget(p)
+	if p.then == nil {
+		p.session.conn.forget(p)
+	}
 	return nil, context.Cause(ctx)
 }
 
