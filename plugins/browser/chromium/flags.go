@@ -63,6 +63,7 @@ var flags = []string{
 var disabled = []string{
 	"AutofillServerCommunication",
 	"AvoidUnnecessaryBeforeUnloadCheckSync", // beforeunload is always asked
+	"DeferRendererTasksAfterInput",          // what a page does about input need not wait for a frame
 	"DestroyProfileOnBrowserClose",          // a profile lives on without windows
 	"DialMediaRouteProvider",
 	"GlobalMediaControls",
