@@ -205,6 +205,12 @@ func (c *raw) behind(n int, name string, arg any) ([]byte, error) {
 	return answer, nil
 }
 
+// barrier waits until the browser has dealt with what a page wanted of it until now.
+func (c *raw) barrier() error {
+	_, err := c.call("Browser.getVersion", "{}")
+	return err
+}
+
 // close ends the browser.
 func (c *raw) close() error {
 	c.session = ""

@@ -113,6 +113,9 @@ func (b *bench) click() error {
 		if err == nil {
 			err = holds(`\"hit\":{`)(answer)
 		}
+		if err == nil {
+			err = b.raw.barrier()
+		}
 		return 0, err
 	}}
 	ours := b.ours.side("page.interact", `{"selector":"#press","action":"click"}`, holds(`"result":{"ok":true`))
@@ -141,8 +144,8 @@ func number(text []byte, after string) string {
 	return string(rest[:max(end, 0)])
 }
 
-// fill has the calls that it must make: find and select; insert and read back. A
-// new text each round, so that nothing is filled that was there.
+// fill has the calls that it must make: find and select; insert and read back; the
+// barrier. A new text each round, so that nothing is filled that was there.
 func (b *bench) fill() error {
 	if err := b.open("form"); err != nil {
 		return err
@@ -164,7 +167,10 @@ func (b *bench) fill() error {
 		if answer, err = b.raw.behind(1, "value", map[string]any{"target": target, "token": token, "expect": text, "inputs": 1}); err != nil {
 			return 0, err
 		}
-		return len(text), holds(`\"value\":\"` + text + `\"`)(answer)
+		if err := holds(`\"value\":\"` + text + `\"`)(answer); err != nil {
+			return 0, err
+		}
+		return len(text), b.raw.barrier()
 	}}
 	ours := &measure.Side{Name: "ours", Run: func() (int, error) {
 		text := text()
