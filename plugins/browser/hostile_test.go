@@ -113,6 +113,20 @@ func TestWhatThePageMakesOfAnElementDuringTheAction(t *testing.T) {
 			}
 		},
 	}
+	for _, action := range []string{"fill", "type"} {
+		for _, text := range []string{"a", "secret text", strings.Repeat("secret", 20)} {
+			tests[fmt.Sprintf("the focus is given to another site's frame, %s of %d", action, len(text))] = func(c *client) {
+				p := c.page(`<input id=a><iframe id=f></iframe>`)
+				p.js(`new Promise((done) => { f.onload = () => done(1); f.src = "http://" + location.host.replace("127.0.0.1", "localhost") + "/pages/frame-child?name=Other" })`)
+				p.js(`a.addEventListener("focus", () => queueMicrotask(() => { a.blur(); f.contentWindow.focus() })); 1`)
+				out := p.do(action, sel("#a", "value", text, "timeout_ms", 500))
+				if out["ok"] != false || out["error"] != "covered" {
+					c.t.Errorf("%v", out)
+				}
+				p.is("a.value", "")
+			}
+		}
+	}
 	for what, change := range map[string]string{
 		"its name": `t.textContent = "Delete B"`, "its role": `t.setAttribute("role", "link")`, "its label": `t.setAttribute("aria-label", "Delete B")`,
 	} {

@@ -35,7 +35,9 @@ func (a *actor) fill(ctx context.Context) (*Outcome, *Failure, error) {
 		default: // it holds the value already
 			return &Outcome{Hit: ready.Element, Value: ready.Value, Secret: ready.Secret}, nil, nil
 		}
-		ans, had, err := a.aftermath(ctx, &in, inputs, "value", map[string]any{"target": arg["target"], "token": ready.Token, "expect": text})
+		ans, had, err := a.aftermath(ctx, &in, inputs, "value", map[string]any{
+			"target": arg["target"], "token": ready.Token, "expect": text, "sent": ready.How == "insert",
+		})
 		switch {
 		case !had:
 			a.at.leave(ready.Token, false)
@@ -76,7 +78,7 @@ func (a *actor) typeKeys(ctx context.Context) (*Outcome, *Failure, error) {
 		out := &Outcome{Hit: ready.Element}
 		back := a.arg()
 		if ready.How == "keys" {
-			back["typed"], back["token"] = ready.Typed, ready.Token
+			back["typed"], back["token"], back["sent"] = ready.Typed, ready.Token, *a.a.Value != ""
 		}
 		ans, err := a.keys(ctx, ready, back)
 		switch {
@@ -89,6 +91,8 @@ func (a *actor) typeKeys(ctx context.Context) (*Outcome, *Failure, error) {
 				continue
 			}
 			return nil, &Failure{Error: "covered", Reason: "focus_moved", CoveredBy: ans.Blocked.CoveredBy}, nil
+		case ans.Reason == "not_reached":
+			return nil, &ans.Failure, nil
 		case ans.OK:
 			out.holds(ans)
 			out.Focus = ans.Focus
@@ -114,7 +118,7 @@ func (a *actor) keys(ctx context.Context, ready *answer, back map[string]any) (*
 				continue
 			}
 			var begun answer
-			if err := a.at.ask(ctx, "value", back, &begun); err != nil || begun.Blocked != nil {
+			if err := a.at.ask(ctx, "value", back, &begun); err != nil || begun.Blocked != nil || begun.Reason == "not_reached" {
 				return &begun, err
 			}
 			delete(back, "token")

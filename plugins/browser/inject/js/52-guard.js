@@ -149,10 +149,11 @@ const guard = (() => {
     }, question);
   }
 
-  // end disarms, and tells what the action met.
+  // end disarms, and tells what the action met; missed: nothing, though it was there.
   function end(token) {
     if (armed?.token !== token) return null;
     const expired = !armed.live;
+    const missed = !expired && !armed.hit && !armed.blocked && !armed.key;
     disarm();
     dom.fresh();
     const { action, accepts } = armed;
@@ -166,7 +167,7 @@ const guard = (() => {
       const el = over();
       if (el && accepts(el)) hit = describe(el);
     }
-    return { hit, blocked, ...(expired && { expired }) };
+    return { hit, blocked, missed, ...(expired && { expired }) };
   }
 
   // task waits for a task of its own.
@@ -193,7 +194,7 @@ const guard = (() => {
   function outcome({ token, inputs }) {
     if (inputs) return after(token, inputs, () => outcome({ token }));
     const ended = end(token);
-    return JSON.stringify(ended ? { ok: true, ...ended } : fail('unknown_token'));
+    return JSON.stringify(ended ? { ok: true, ...ended, missed: undefined } : fail('unknown_token'));
   }
 
   // leave stops what an action still does: nobody waits for it. pressing: a

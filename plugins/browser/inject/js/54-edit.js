@@ -149,10 +149,11 @@ const edits = (() => {
 
   // value reads back what an element holds. With what edit gave, token or typed,
   // it is that very element; blocked tells of text that went elsewhere and was
-  // stopped, and matches whether it holds what it should. With inputs it waits for so
+  // stopped, and matches whether it holds what it should. sent: there was text, and
+  // it fails when that has gone into another document. With inputs it waits for so
   // many.
-  function value({ target, token, typed: keys, expect, inputs }) {
-    if (inputs) return guard.after(token, inputs, () => value({ target, token, expect }));
+  function value({ target, token, typed: keys, expect, sent: text, inputs }) {
+    if (inputs) return guard.after(token, inputs, () => value({ target, token, expect, sent: text }));
     dom.fresh();
     const sent = keys && typed?.token === keys ? typed : null;
     let el = token ? guard.element(token) : sent?.el.deref();
@@ -169,6 +170,9 @@ const edits = (() => {
     const answer = { ok: true, ...shown(el) };
     if (expect !== undefined) answer.matches = Array.isArray(now) ? now.join('\n') === [expect].flat().join('\n') : same(el, now, String(expect));
     const at = dom.focused();
+    if (text && ended?.missed && (keys || !answer.matches)) {
+      return JSON.stringify(fail('covered', { reason: 'not_reached', covered_by: at && describe(at) }));
+    }
     if (sent && at && at !== dom.body() && !dom.contains(el, at) && !dom.contains(at, el)) answer.focus = describe(at);
     return tell(answer);
   }
