@@ -113,8 +113,42 @@ func TestWhatThePageMakesOfAnElementDuringTheAction(t *testing.T) {
 			}
 		},
 	}
-	for _, action := range []string{"fill", "type"} {
+	for _, steal := range []string{
+		`a.addEventListener("focus", () => queueMicrotask(() => z.focus()))`, `addEventListener("keydown", () => z.focus(), true)`,
+	} {
+		for _, key := range []string{"Enter", "Space", "Control+a", "x"} {
+			tests[fmt.Sprintf("the focus is taken from %s, %.20s", key, steal)] = func(c *client) {
+				p := c.page(`<input id=a><button id=z>Accept</button>`)
+				p.js(`window.met = []; for (const type of ["keydown", "keypress", "keyup", "click"]) z.addEventListener(type, () => met.push(type)); ` + steal + `; 1`)
+				p.fails("covered", "focus_moved", "press", sel("#a", "value", key, "timeout_ms", 100))
+				p.is("met.join()", "")
+			}
+		}
+	}
+	tests["keys that the page keeps from others reach their element"] = func(c *client) {
+		p := c.page(`<input id=a>`)
+		p.js(`window.met = ""; for (const type of ["keydown", "keypress", "beforeinput", "input", "keyup"]) {
+			addEventListener(type, (e) => { met += e.key ?? ""; e.stopImmediatePropagation() }, true) } 1`)
+		if out := p.does("type", sel("#a", "value", strings.Repeat("x", 70))); out["value"] != strings.Repeat("x", 70) {
+			c.t.Errorf("%v", out)
+		}
+		p.does("fill", sel("#a", "value", "y"))
+		p.does("press", sel("#a", "value", "z"))
+		p.is("a.value", "yz")
+	}
+	tests["keys lead on from their element"] = func(c *client) {
+		p := c.page(`<input type=radio name=r id=a checked><input type=radio name=r id=b><input type=radio name=r id=d><button id=e onclick="value='pressed'">E</button>`)
+		p.does("press", sel("#a", "value", "ArrowRight", "count", 2))
+		p.is("document.activeElement.id", "d")
+		p.does("press", sel("#d", "value", "Tab"))
+		p.does("press", sel("#e", "value", "Enter"))
+		p.is("e.value", "pressed")
+	}
+	for _, action := range []string{"fill", "type", "press"} {
 		for _, text := range []string{"a", "secret text", strings.Repeat("secret", 20)} {
+			if action == "press" && text != "a" {
+				continue
+			}
 			tests[fmt.Sprintf("the focus is given to another site's frame, %s of %d", action, len(text))] = func(c *client) {
 				p := c.page(`<input id=a><iframe id=f></iframe>`)
 				p.js(`new Promise((done) => { f.onload = () => done(1); f.src = "http://" + location.host.replace("127.0.0.1", "localhost") + "/pages/frame-child?name=Other" })`)

@@ -142,25 +142,53 @@ func (a *actor) press(ctx context.Context) (*Outcome, *Failure, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &Outcome{}
-	if a.a.Ref != "" || a.a.Selector != "" {
-		ans, err := a.ask(ctx, "focusOn", a.arg())
-		if err != nil {
-			return nil, nil, err
-		}
-		if !ans.OK {
-			return nil, &ans.Failure, nil
-		}
-		out.Hit = ans.Element
-	}
 	var in input
 	for range max(1, a.a.Count) {
 		in.stroke(mods, k)
 	}
+	if a.a.Ref != "" || a.a.Selector != "" {
+		return a.pressIn(ctx, &in)
+	}
 	if err := a.flush(ctx, &in); err != nil {
 		return nil, nil, err
 	}
-	return out, nil, a.barrier(ctx)
+	return &Outcome{}, nil, a.barrier(ctx)
+}
+
+// pressIn strokes keys in the element. When the first would go elsewhere, none is
+// stroked, and it is tried again while there is time.
+func (a *actor) pressIn(ctx context.Context, keys *input) (*Outcome, *Failure, error) {
+	arg := a.arg()
+	arg["action"] = "press"
+	for {
+		ready, err := a.ask(ctx, "focusOn", arg)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ready.OK {
+			return nil, &ready.Failure, nil
+		}
+		in := *keys
+		if err := a.flush(ctx, &in); err != nil {
+			a.at.leave(ready.Token, false)
+			return nil, nil, err
+		}
+		var met answer
+		err = a.at.ask(ctx, "outcome", map[string]any{"token": ready.Token}, &met)
+		switch {
+		case gone(err): // the keys have taken it away
+		case err != nil:
+			return nil, nil, err
+		case met.Blocked != nil:
+			if time.Now().Before(a.end) {
+				continue
+			}
+			return nil, &Failure{Error: "covered", Reason: "focus_moved", CoveredBy: met.Blocked.CoveredBy}, nil
+		case met.Reason == "not_reached":
+			return nil, &met.Failure, nil
+		}
+		return &Outcome{Hit: ready.Element}, nil, nil
+	}
 }
 
 func (a *actor) choose(ctx context.Context) (*Outcome, *Failure, error) {

@@ -9,6 +9,8 @@ const guard = (() => {
   const TOUCH = ['touchstart', 'touchend']; // to listen to them costs a page two frames
   const TEXT = ['beforeinput'];
   const KEYS = [...TEXT, 'keydown', 'keypress', 'keyup', 'input'];
+  const STROKES = ['keydown', 'keypress', 'keyup'];
+  const MODIFIERS = new Set(['Control', 'Shift', 'Alt', 'Meta']);
   const PRESSED = new Set(['click', 'dblclick', 'check', 'uncheck']);
   const LAST = new Set(['pointerup', 'beforeinput']); // of one input: its other events are in the same task
   const CLICKS = new Set(['click', 'auxclick', 'dblclick', 'contextmenu']);
@@ -47,7 +49,7 @@ const guard = (() => {
     const due = performance.now() + LIFE;
     armed = {
       token: ++count, types, el: el && new WeakRef(el), action, accepts, question, live: true, timer: setTimeout(expire, LIFE, due),
-      hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false, inputs: 0, awaited: null, key: null,
+      hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false, inputs: 0, awaited: null, key: null, decided: false,
     };
     listen();
     rewritten.observe(document, { childList: true });
@@ -97,6 +99,13 @@ const guard = (() => {
     armed.hit = null;
   }
 
+  // Where the first key that is no modifier goes decides for all that are pressed.
+  function judgeStroke(e) {
+    if (armed.decided) return;
+    if (e.type !== 'keyup') judge(e);
+    armed.decided = armed.stop || e.type === 'keypress' || e.type === 'keyup' && !MODIFIERS.has(e.key);
+  }
+
   function onEvent(e) {
     if (!e.isTrusted || !armed?.live) return;
     const clicks = CLICKS.has(e.type);
@@ -105,6 +114,7 @@ const guard = (() => {
     if (clicks) armed.pressing = false;
     // Each press is judged when it begins; what follows shares its fate.
     if (armed.action === 'keys') judgeKey(e);
+    else if (armed.action === 'stroke') judgeStroke(e);
     else if (e.type === 'pointerdown' || e.type === 'beforeinput' || (PRESSES.includes(e.type) && !armed.pressed)) judge(e);
     if (e.type === 'pointerdown') armed.pressed = true;
     if (e.type === 'mousedown') armed.pressed = false;
@@ -147,6 +157,24 @@ const guard = (() => {
       const into = ref.deref();
       return into !== undefined && dom.contains(into, hit);
     }, question);
+  }
+
+  // stroke lets keys be pressed in el only: the first decides for all.
+  function stroke(el, question) {
+    const ref = new WeakRef(el);
+    return arm(STROKES, el, 'stroke', (hit) => {
+      const into = ref.deref();
+      return into !== undefined && dom.contains(into, hit);
+    }, question);
+  }
+
+  // elsewhere fails for keys or a text that were not met: they have gone into another
+  // document, or the page keeps its events from us. It gives nothing where the focus
+  // is still in el.
+  function elsewhere(el) {
+    const at = dom.focused();
+    if (at && el && dom.contains(el, at)) return null;
+    return fail('covered', { reason: 'not_reached', ...(at && { covered_by: describe(at) }) });
   }
 
   // end disarms, and tells what the action met; missed: nothing, though it was there.
@@ -193,8 +221,11 @@ const guard = (() => {
   // it waits for so many.
   function outcome({ token, inputs }) {
     if (inputs) return after(token, inputs, () => outcome({ token }));
+    const el = armed?.token === token && armed.action === 'stroke' && armed.el.deref();
     const ended = end(token);
-    return JSON.stringify(ended ? { ok: true, ...ended, missed: undefined } : fail('unknown_token'));
+    if (!ended) return JSON.stringify(fail('unknown_token'));
+    const { missed, ...met } = ended;
+    return JSON.stringify((el && missed && elsewhere(el)) || { ok: true, ...met });
   }
 
   // leave stops what an action still does: nobody waits for it. pressing: a
@@ -254,7 +285,7 @@ const guard = (() => {
 
   Object.assign(api, { outcome, leave, through, onward });
   return {
-    pointer, text, after, end,
+    pointer, text, stroke, after, end, elsewhere,
     element: (token) => (armed?.token === token && armed.el?.deref()) || null,
   };
 })();

@@ -170,9 +170,8 @@ const edits = (() => {
     const answer = { ok: true, ...shown(el) };
     if (expect !== undefined) answer.matches = Array.isArray(now) ? now.join('\n') === [expect].flat().join('\n') : same(el, now, String(expect));
     const at = dom.focused();
-    if (text && ended?.missed && (keys || !answer.matches)) {
-      return JSON.stringify(fail('covered', { reason: 'not_reached', covered_by: at && describe(at) }));
-    }
+    const lost = text && ended?.missed && !answer.matches && guard.elsewhere(el);
+    if (lost) return JSON.stringify(lost);
     if (sent && at && at !== dom.body() && !dom.contains(el, at) && !dom.contains(at, el)) answer.focus = describe(at);
     return tell(answer);
   }

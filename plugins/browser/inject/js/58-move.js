@@ -8,13 +8,17 @@
   const [left, top, width, height, clientWidth, clientHeight] =
     ['scrollLeft', 'scrollTop', 'scrollWidth', 'scrollHeight', 'clientWidth', 'clientHeight'].map((name) => own(Element, name));
 
+  // focusOn gives an element the focus. For a key that is pressed in it next, token
+  // is that of its guard.
   async function focusOn(arg) {
+    const question = calls.current();
     const { el, ...answer } = await edits.hold(arg, 'focus');
     if (!answer.ok) return JSON.stringify(answer);
     edits.focus(el);
     const at = dom.focused();
     if (!at || !dom.contains(el, at)) return JSON.stringify(fail('wrong_element', { reason: 'takes no focus' }));
-    return JSON.stringify({ ok: true, el: describe(at), ...(saves.watch(at) && { saves: true }) });
+    const token = arg.action === 'press' ? guard.stroke(el, question) : undefined;
+    return JSON.stringify({ ok: true, el: describe(at), token, ...(saves.watch(at) && { saves: true }) });
   }
 
   function blur() {
