@@ -211,8 +211,9 @@ func TestSnapshots(t *testing.T) {
 				c.t.Errorf("%d of %d links", len(out.Elements), out.Total)
 			}
 			p = c.open("/pages/nodes-400000?n=150000")
-			if got := names(p.snapshot(nil), true); got != "button:Here button:Last" {
-				c.t.Errorf("many nodes show %s", got)
+			out = p.list(nil)
+			if got := names(out.Elements, true); got != "button:Here button:Last" || !out.Truncated || !strings.Contains(out.More, "too large") {
+				c.t.Errorf("many nodes show %s: truncated %t, %q", got, out.Truncated, out.More)
 			}
 			p = c.open("/pages/replace-every-frame")
 			if all := p.snapshot(nil); len(named(all, "Same")) != 1 {

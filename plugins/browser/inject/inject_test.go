@@ -42,6 +42,7 @@ type head struct {
 	Next    int
 	Closed  int
 	Unasked bool
+	Unread  bool
 	Error   string
 	Reason  string
 	Message string
@@ -95,7 +96,7 @@ func snapshot(t testing.TB, w *browsertest.World, more options) snap {
 		return list
 	}
 	return snap{
-		head{l.Title, l.URL, l.Total, l.Left, int(l.Next), l.Closed, l.Unasked, l.Error, l.Reason, l.Message},
+		head{l.Title, l.URL, l.Total, l.Left, int(l.Next), l.Closed, l.Unasked, l.Unread, l.Error, l.Reason, l.Message},
 		texts(l.Visible), texts(l.Hidden),
 	}
 }

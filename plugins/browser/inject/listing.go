@@ -22,6 +22,7 @@ type Listing struct {
 	Message string `json:"message"`
 	Closed  int    `json:"closed"`  // elements that may hide a closed shadow root
 	Unasked bool   `json:"unasked"` // there are more of them than may be asked for
+	Unread  bool   `json:"unread"`  // the walk ended before the document did
 
 	Visible []Line `json:"-"`
 	Hidden  []Line `json:"-"`

@@ -2,6 +2,7 @@ package inject_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -412,6 +413,58 @@ func TestClosedRootsThatAreGivenAreWalked(t *testing.T) {
 		const root = host.attachShadow({mode: 'closed'}); root.innerHTML = '<slot></slot><button>given</button>';
 		host.innerHTML = '<button>slotted</button>'; __vant.openRoots([host], [root], [host]); })()`)
 	diff(t, "lines", []string{"button slotted", "button given"}, short(t, snapshot(t, w, nil).Visible))
+}
+
+func TestElementsThatChangeAreAskedForClosedRootsAgain(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, `<x-later style="display:block;height:9px"></x-later><div></div><span style="display:block;height:9px"></span><svg><font-face></font-face></svg>`)
+	answered := func() string {
+		return fmt.Sprint(w.Eval(`(() => { const list = __vant.closedHosts(); __vant.openRoots([], [], list); return list.map((e) => e.localName).join(' '); })()`))
+	}
+	for _, step := range []struct{ change, asked string }{
+		{"", "x-later div span"},
+		{"", ""},
+		{`customElements.define('x-later', class extends HTMLElement { constructor() { super(); this.attachShadow({mode: 'closed'}); } })`, "x-later"},
+		{`document.querySelector('div').attachShadow({mode: 'closed'}).innerHTML = 'text'`, "div"},
+		{`document.querySelector('span').style.transform = 'scale(2)'`, ""},
+		{"", ""},
+	} {
+		p.Main(`(() => { ` + step.change + `; return 1; })()`)
+		snapshot(t, w, nil)
+		if got := answered(); got != step.asked {
+			t.Errorf("after %q %q is asked for, not %q", step.change, got, step.asked)
+		}
+	}
+	w.Eval(`(document.querySelector('span').style.height = '10px', 1)`)
+	snapshot(t, w, nil)
+	w.Eval(`(globalThis.list = __vant.closedHosts(), list[0].style.height = '11px', __vant.openRoots([], [], list), 1)`)
+	if s := snapshot(t, w, nil); s.Head.Closed != 1 {
+		t.Errorf("what changed while it was asked for is not asked for again: %+v", s.Head)
+	}
+}
+
+func TestAPageThatIsNotWalkedWholeIsTold(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, `<body>`)
+	for _, c := range []struct {
+		spans   int
+		unread  map[string]bool
+		options options
+	}{
+		{40_000, map[string]bool{"list": false, "outline": false}, nil},
+		{60_000, map[string]bool{"list": true, "outline": true}, nil},
+		{60_000, map[string]bool{"list": false, "outline": false}, options{"scope": options{"selector": "button"}}},
+		{60_000, map[string]bool{"list": false}, options{"limit": 0}},
+	} {
+		p.Main(fmt.Sprintf(`(document.body.innerHTML = '<button>b</button>' + '<span>x</span>'.repeat(%d), 1)`, c.spans))
+		for format, want := range c.unread {
+			o := options{"format": format}
+			maps.Copy(o, c.options)
+			if s := snapshot(t, w, o); s.Head.Unread != want {
+				t.Errorf("%d spans, as %s with %v: %+v", c.spans, format, c.options, s.Head)
+			}
+		}
+	}
 }
 
 func TestMoreHostsThanAreAskedForAreTold(t *testing.T) {

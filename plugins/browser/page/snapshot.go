@@ -243,6 +243,7 @@ type composer struct {
 	left   int
 	frames int  // that were not looked into
 	closed bool // nor were all closed shadow roots
+	unread bool // a document is too large to be walked whole
 	full   bool // what comes now is left
 	shown  map[*view]bool
 	hidden []hiddenLine
@@ -272,7 +273,7 @@ func (c *composer) compose(generation int64, first *view) json.RawMessage {
 		}
 		c.out = append(c.out, ']')
 	}
-	c.out = fmt.Appendf(c.out, `,"total":%d,"truncated":%t`, c.total, c.left > 0 || c.frames > 0 || c.closed || c.dialog != nil)
+	c.out = fmt.Appendf(c.out, `,"total":%d,"truncated":%t`, c.total, c.left > 0 || c.frames > 0 || c.closed || c.unread || c.dialog != nil)
 	var more []string
 	if c.left > 0 {
 		c.out = fmt.Appendf(c.out, `,"left":%d`, c.left)
@@ -284,6 +285,9 @@ func (c *composer) compose(generation int64, first *view) json.RawMessage {
 	}
 	if c.closed {
 		more = append(more, "not all closed shadow roots were found: take another snapshot")
+	}
+	if c.unread {
+		more = append(more, "the page is too large to be read whole: narrow it with scope")
 	}
 	if d := c.dialog; d != nil {
 		c.out = wire.AppendString(append(c.out, `,"dialog":{"kind":`...), d.Kind)
@@ -304,6 +308,7 @@ func (c *composer) show(v *view) bool {
 	}
 	c.shown[v] = true
 	c.closed = c.closed || v.closed || v.Unasked
+	c.unread = c.unread || v.Unread
 	c.total += v.Total
 	c.left += v.Left
 	return true

@@ -67,20 +67,25 @@ const frames = (() => {
 
   const MAY_HOST = new Set(['article', 'aside', 'blockquote', 'body', 'div', 'footer', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6',
     'header', 'main', 'nav', 'p', 'section', 'span']);
-  const asked = new WeakSet();
+  const asked = new WeakMap(); // how they looked
+  const offered = new WeakMap(); // the same of those that were not answered
+
+  // A root may come later: with the definition of its element, or with a size.
+  const looks = (el) => `${dom.is(el, ':defined')} ${offsetWidth(el)} ${offsetHeight(el)}`;
 
   // Whether an element looks as if it hid a closed root: it has a box, and
   // nothing of what it holds is rendered. After an answer it is not offered
-  // again.
+  // again while it looks the same.
   function mayHide(el, t) {
     const custom = t.includes('-');
     if (!custom && !(MAY_HOST.has(t) && dom.firstChild(el) === null)) return false;
-    if (asked.has(el) || dom.shadow(el)) return false;
+    if (!dom.html(el) || dom.shadow(el)) return false;
     for (let n = dom.firstChild(el); n; n = dom.nextSibling(n)) {
       const kind = dom.type(n);
       if (kind === 1 ? dom.rendered(n) : kind === 3 && dom.text(n).trim() && textShows(n)) return false;
     }
-    return dom.shown(el); // what a root holds need not give its host a size
+    // What a root holds need not give its host a size.
+    return dom.shown(el) && !(asked.has(el) && asked.get(el) === looks(el));
   }
 
   function textShows(node) {
@@ -95,13 +100,20 @@ const frames = (() => {
 
   // closedHosts offers the next of them. Until openRoots is told that they were
   // answered, the next snapshot finds them again.
-  const closedHosts = () => hosts.splice(0, AT_ONCE).map((ref) => ref.deref()).filter(Boolean);
+  function closedHosts() {
+    const list = hosts.splice(0, AT_ONCE).map((ref) => ref.deref()).filter(Boolean);
+    for (const el of list) offered.set(el, looks(el));
+    return list;
+  }
 
   // openRoots takes the root of each element of a list. What looks so in there is
-  // offered next. offered are those that were, of which the others have none.
-  function openRoots(list, roots, offered) {
+  // offered next. answered are those that were, of which the others have none.
+  function openRoots(list, roots, answered) {
     dom.fresh();
-    for (const el of offered) asked.add(el);
+    for (const el of answered) {
+      asked.set(el, offered.get(el));
+      offered.delete(el);
+    }
     list.forEach((el, i) => dom.openRoot(el, roots[i]));
     for (const at = [...roots]; at.length; ) {
       for (const el of dom.many(at.pop(), '*')) {

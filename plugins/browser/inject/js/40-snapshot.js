@@ -300,6 +300,7 @@ const snapshot = (() => {
     const above = dom.parent(scope.el);
     const flags = above ? elements.flagsOf(above, st.modal) : st.modal ? INERT : 0;
     const whole = st.outline ? outline.walk(st, scope.el, flags) : walk(st, scope.el, flags);
+    if (!whole && !st.full) head.unread = true;
     if (!whole) rest(st, scope.el);
     if (!whole) placeRest(st, scope.el);
     if (!st.outline) writeHidden(st);

@@ -149,24 +149,21 @@ const guard = (() => {
     }, question);
   }
 
-  // text lets text come into host only, where el is edited; keys: it is typed, and
-  // its first key is judged.
-  function text(el, host, question, keys) {
-    const ref = new WeakRef(host);
-    return arm(keys ? KEYS : TEXT, el, keys ? 'keys' : 'text', (hit) => {
+  // within accepts an element and what is in it, and does not keep it alive.
+  function within(el) {
+    const ref = new WeakRef(el);
+    return (hit) => {
       const into = ref.deref();
       return into !== undefined && dom.contains(into, hit);
-    }, question);
+    };
   }
 
+  // text lets text come into host only, where el is edited; keys: it is typed, and
+  // its first key is judged.
+  const text = (el, host, question, keys) => arm(keys ? KEYS : TEXT, el, keys ? 'keys' : 'text', within(host), question);
+
   // stroke lets keys be pressed in el only: the first decides for all.
-  function stroke(el, question) {
-    const ref = new WeakRef(el);
-    return arm(STROKES, el, 'stroke', (hit) => {
-      const into = ref.deref();
-      return into !== undefined && dom.contains(into, hit);
-    }, question);
-  }
+  const stroke = (el, question) => arm(STROKES, el, 'stroke', within(el), question);
 
   // elsewhere fails for keys or a text that were not met: they have gone into another
   // document, or the page keeps its events from us. It gives nothing where the focus
