@@ -113,17 +113,58 @@ func TestWhatThePageMakesOfAnElementDuringTheAction(t *testing.T) {
 			}
 		},
 	}
-	for _, steal := range []string{
-		`a.addEventListener("focus", () => queueMicrotask(() => z.focus()))`, `addEventListener("keydown", () => z.focus(), true)`,
-	} {
-		for _, key := range []string{"Enter", "Space", "Control+a", "x"} {
-			tests[fmt.Sprintf("the focus is taken from %s, %.20s", key, steal)] = func(c *client) {
+	for _, key := range []string{"Enter", "Space", "Control+a", "x", "Shift"} {
+		const met = `window.met = []; for (const type of ["keydown", "keypress", "keyup", "click"]) z.addEventListener(type, () => met.push(type));
+			window.begun = []; a.addEventListener("keydown", (e) => begun.push(e.key)); `
+		tests["the focus is taken before "+key] = func(c *client) {
+			p := c.page(`<input id=a><button id=z>Accept</button>`)
+			p.js(met + `a.addEventListener("focus", () => queueMicrotask(() => z.focus())); 1`)
+			p.fails("covered", "focus_moved", "press", sel("#a", "value", key, "timeout_ms", 100))
+			p.is("met.join() + begun.join()", "")
+		}
+		for where, steal := range map[string]string{
+			"the window": `addEventListener("keydown", () => z.focus(), true)`, "its element": `a.addEventListener("keydown", () => z.focus())`,
+			"its element, which goes": `a.addEventListener("keydown", () => { z.focus(); a.remove() })`,
+		} {
+			tests["the focus is taken when "+key+" comes down in "+where] = func(c *client) {
 				p := c.page(`<input id=a><button id=z>Accept</button>`)
-				p.js(`window.met = []; for (const type of ["keydown", "keypress", "keyup", "click"]) z.addEventListener(type, () => met.push(type)); ` + steal + `; 1`)
-				p.fails("covered", "focus_moved", "press", sel("#a", "value", key, "timeout_ms", 100))
-				p.is("met.join()", "")
+				p.js(met + steal + `; 1`)
+				switch out := p.do("press", sel("#a", "value", key)); key {
+				case "Control+a": // a modifier does nothing by itself
+					if out["ok"] != false || out["reason"] != "focus_moved" {
+						c.t.Errorf("%v", out)
+					}
+				case "Shift":
+					if out["ok"] != true || out["partly"] != nil {
+						c.t.Errorf("%v", out)
+					}
+				default:
+					if hit, _ := out["hit"].(m); out["ok"] != true || out["partly"] != true || hit["id"] != "a" {
+						c.t.Errorf("%v", out)
+					}
+				}
+				p.is("begun.length", 1)
+				p.is(`met.filter((type) => type != "keyup").join()`, "")
 			}
 		}
+	}
+	for _, action := range []string{"press", "type"} {
+		tests["a key that came down in an element is not sent to the next, "+action] = func(c *client) {
+			p := c.page(`<input><input>`)
+			p.js(`window.begun = 0; addEventListener("keydown", (e) => { begun++; e.target.blur(); e.target.remove() }); 1`)
+			p.do(action, sel("input", "value", "x"))
+			p.is("begun + ' ' + document.querySelectorAll('input').length", "1 1")
+		}
+	}
+	tests["a field is cleared by a key that reaches nothing else"] = func(c *client) {
+		p := c.page(`<input id=a value=x><input id=z value=y>`)
+		p.js(`window.met = 0; z.addEventListener("keydown", () => met++); a.addEventListener("focus", () => queueMicrotask(() => z.focus())); 1`)
+		p.fails("covered", "focus_moved", "clear", sel("#a", "timeout_ms", 100))
+		p.is("met + a.value + z.value", "0xy")
+		p = c.page(`<input id=a value=x><input id=z value=y>`)
+		p.js(`window.met = 0; a.addEventListener("keydown", () => { met++; z.focus() }); 1`)
+		p.fails("covered", "focus_moved", "clear", sel("#a"))
+		p.is("met + a.value + z.value", "1xy")
 	}
 	tests["keys that the page keeps from others reach their element"] = func(c *client) {
 		p := c.page(`<input id=a>`)
@@ -152,12 +193,15 @@ func TestWhatThePageMakesOfAnElementDuringTheAction(t *testing.T) {
 			tests[fmt.Sprintf("the focus is given to another site's frame, %s of %d", action, len(text))] = func(c *client) {
 				p := c.page(`<input id=a><iframe id=f></iframe>`)
 				p.js(`new Promise((done) => { f.onload = () => done(1); f.src = "http://" + location.host.replace("127.0.0.1", "localhost") + "/pages/frame-child?name=Other" })`)
-				p.js(`a.addEventListener("focus", () => queueMicrotask(() => { a.blur(); f.contentWindow.focus() })); 1`)
-				out := p.do(action, sel("#a", "value", text, "timeout_ms", 500))
-				if out["ok"] != false || out["error"] != "covered" {
-					c.t.Errorf("%v", out)
+				p.js(`a.addEventListener("focus", () => queueMicrotask(() => { a.blur(); f.contentWindow.focus(); window.after?.() })); 1`)
+				for _, after := range []string{"", "a.remove()", "a.type = 'hidden'"} {
+					p.js(fmt.Sprintf("window.field ??= a; document.body.prepend(field); field.type = 'text'; window.after = () => { %s }; 1", after))
+					out := p.do(action, sel("#a", "value", text, "timeout_ms", 500))
+					if out["ok"] != false || out["error"] != "covered" {
+						c.t.Errorf("after %q %v", after, out)
+					}
+					p.is("field.value", "")
 				}
-				p.is("a.value", "")
 			}
 		}
 	}
@@ -204,12 +248,13 @@ func TestWhatThePageMakesOfAnElementDuringTheAction(t *testing.T) {
 	} {
 		tests["the focus is taken "+what] = func(c *client) {
 			p := c.page(`<input id=a><input id=z>`)
-			p.js(steal + "; 1")
+			p.js("window.begun = 0; a.addEventListener('keydown', () => begun++);" + steal + "; 1")
 			out := p.do("type", sel("#a", "value", strings.Repeat("secret", 20), "timeout_ms", 200))
 			if out["ok"] != false || out["reason"] != "focus_moved" {
 				c.t.Errorf("%v", out)
 			}
 			p.is("a.value + z.value", "")
+			p.is("begun < 2", true)
 		}
 	}
 	for what, other := range map[string]struct{ html, take string }{

@@ -36,7 +36,7 @@ func (a *actor) fill(ctx context.Context) (*Outcome, *Failure, error) {
 			return &Outcome{Hit: ready.Element, Value: ready.Value, Secret: ready.Secret}, nil, nil
 		}
 		ans, had, err := a.aftermath(ctx, &in, inputs, "value", map[string]any{
-			"target": arg["target"], "token": ready.Token, "expect": text, "sent": ready.How == "insert",
+			"target": arg["target"], "token": ready.Token, "expect": text, "sent": true,
 		})
 		switch {
 		case !had:
@@ -48,10 +48,10 @@ func (a *actor) fill(ctx context.Context) (*Outcome, *Failure, error) {
 			return nil, nil, err
 		}
 		if ans.Blocked != nil {
-			if time.Now().Before(a.end) {
+			if a.again(ans) {
 				continue
 			}
-			return nil, &Failure{Error: "covered", Reason: "focus_moved", CoveredBy: ans.Blocked.CoveredBy}, nil
+			return nil, ans.focusMoved(), nil
 		}
 		if !ans.OK {
 			return nil, &ans.Failure, nil
@@ -62,8 +62,18 @@ func (a *actor) fill(ctx context.Context) (*Outcome, *Failure, error) {
 	}
 }
 
+// again: keys or a text were kept from going elsewhere before any of them had done
+// something, and there is time to try it again.
+func (a *actor) again(ans *answer) bool { return !ans.Begun && !ans.met() && time.Now().Before(a.end) }
+
+// focusMoved is the failure of keys or a text that were kept from going elsewhere.
+func (a *answer) focusMoved() *Failure {
+	return &Failure{Error: "covered", Reason: "focus_moved", CoveredBy: a.Blocked.CoveredBy}
+}
+
 // typeKeys types a text at the end of what a field holds. When its first key would
-// go elsewhere, none is typed, and it is tried again while there is time.
+// go elsewhere, none is typed, and it is tried again while there is time. When the
+// page gives the focus away while that comes down, nothing is typed either.
 func (a *actor) typeKeys(ctx context.Context) (*Outcome, *Failure, error) {
 	for {
 		arg := a.arg()
@@ -87,10 +97,10 @@ func (a *actor) typeKeys(ctx context.Context) (*Outcome, *Failure, error) {
 		case err != nil:
 			return nil, nil, err
 		case ans.Blocked != nil:
-			if time.Now().Before(a.end) {
+			if a.again(ans) {
 				continue
 			}
-			return nil, &Failure{Error: "covered", Reason: "focus_moved", CoveredBy: ans.Blocked.CoveredBy}, nil
+			return nil, ans.focusMoved(), nil
 		case ans.Reason == "not_reached":
 			return nil, &ans.Failure, nil
 		case ans.OK:
@@ -156,7 +166,8 @@ func (a *actor) press(ctx context.Context) (*Outcome, *Failure, error) {
 }
 
 // pressIn strokes keys in the element. When the first would go elsewhere, none is
-// stroked, and it is tried again while there is time.
+// stroked, and it is tried again while there is time. When the page gives the focus
+// away while that comes down, the rest is stopped, and nothing is sent twice.
 func (a *actor) pressIn(ctx context.Context, keys *input) (*Outcome, *Failure, error) {
 	arg := a.arg()
 	arg["action"] = "press"
@@ -179,13 +190,17 @@ func (a *actor) pressIn(ctx context.Context, keys *input) (*Outcome, *Failure, e
 		case gone(err): // the keys have taken it away
 		case err != nil:
 			return nil, nil, err
+		case met.Blocked != nil && met.met():
+			return &Outcome{Hit: ready.Element, Partly: true}, nil, nil
 		case met.Blocked != nil:
-			if time.Now().Before(a.end) {
+			if a.again(&met) {
 				continue
 			}
-			return nil, &Failure{Error: "covered", Reason: "focus_moved", CoveredBy: met.Blocked.CoveredBy}, nil
+			return nil, met.focusMoved(), nil
 		case met.Reason == "not_reached":
 			return nil, &met.Failure, nil
+		case !met.OK || met.Expired && !met.met():
+			return nil, nil, context.DeadlineExceeded // as of a click whose guard ended before it came
 		}
 		return &Outcome{Hit: ready.Element}, nil, nil
 	}

@@ -45,7 +45,7 @@ type Action struct {
 type Outcome struct {
 	OK            bool            `json:"ok"`
 	Hit           json.RawMessage `json:"hit,omitzero"`
-	Partly        bool            `json:"partly,omitzero"` // of several clicks the first alone
+	Partly        bool            `json:"partly,omitzero"` // of several clicks the first alone; of a key its coming down
 	Value         json.RawMessage `json:"value,omitzero"`
 	Secret        bool            `json:"secret,omitzero"`  // the value is not shown
 	Matches       *bool           `json:"matches,omitzero"` // false: the element holds something else than it was given
@@ -96,6 +96,7 @@ type answer struct {
 	Moved     json.RawMessage `json:"moved"`
 	Hit       json.RawMessage `json:"hit"`
 	Blocked   *blocked        `json:"blocked"`
+	Begun     bool            `json:"begun"` // a key came down in the element before what was blocked
 	File      bool            `json:"file"`
 	Multiple  bool            `json:"multiple"`
 	Directory bool            `json:"directory"`
@@ -157,6 +158,9 @@ func Interact(ctx context.Context, t *target.Tab, a Action) (any, error) {
 	}
 	if err != nil {
 		failure, err = stale(act.at, err)
+	}
+	if err != nil || failure != nil {
+		act.forget()
 	}
 	if err != nil {
 		return nil, err
@@ -356,6 +360,13 @@ func (a *actor) effects(ctx context.Context, mark target.Mark, out *Outcome) err
 		out.Download = &DownloadInfo{URI: e.Download.URL, Filename: e.Download.Filename}
 	}
 	return nil
+}
+
+// forget ends what our code looks at for the effects, for which nobody will ask.
+func (a *actor) forget() {
+	if a.save {
+		a.at.frame.Tell(a.at.world, "saving", nil)
+	}
 }
 
 // saves asks whether a link was clicked that saves what it leads to. A page that

@@ -149,7 +149,7 @@ func (a *actor) outcome(ctx context.Context, checked *answer, guards []guard, an
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(ans.Hit) > 0 && string(ans.Hit) != "null" {
+	if ans.met() {
 		return ans.Hit, ans.Blocked, nil
 	}
 	if ans.Blocked != nil {
@@ -166,6 +166,9 @@ func (a *actor) outcome(ctx context.Context, checked *answer, guards []guard, an
 	}
 	return nil, nil, nil
 }
+
+// met: an event of the action has reached its element.
+func (a *answer) met() bool { return len(a.Hit) > 0 && string(a.Hit) != "null" }
 
 // gone: the document, frame or tab has ended, by what the action did.
 func gone(err error) bool {

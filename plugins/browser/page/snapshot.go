@@ -213,21 +213,22 @@ func (v *view) ask(ctx context.Context, world string, generation int64, arg map[
 // open makes the closed shadow roots of the frame known to our code in it, and those
 // in them. It says whether there is more to see.
 func (v *view) open(ctx context.Context, world string) bool {
+	v.closed = false
 	found := 0
-	for waiting := v.Closed; waiting > 0; {
+	left := v.Closed // of those that this view was told of
+	for more := left > 0; more; {
 		asked, opened, err := v.frame.OpenRoots(ctx, world, "closedHosts", "openRoots")
 		if err != nil {
 			v.closed = !gone(err)
 			break
 		}
 		if asked == 0 {
+			v.closed = left > 0 // another snapshot has them, and may not have been answered
 			break
 		}
 		found += opened
-		waiting -= asked
-		if opened > 0 { // there may be others in them
-			waiting = max(waiting, 1)
-		}
+		left -= asked
+		more = left > 0 || opened > 0 // there may be others in them
 	}
 	return found > 0
 }

@@ -38,7 +38,7 @@ func (a *actor) upload(ctx context.Context) (*Outcome, *Failure, error) {
 	click := *a
 	click.a.Kind = "click"
 	out, failure, err := click.point(ctx)
-	a.sent = click.sent
+	a.sent, a.save, a.at = click.sent, click.save, click.at
 	if err != nil || failure != nil {
 		return nil, failure, err
 	}

@@ -95,14 +95,21 @@ const guard = (() => {
     }
     judge(e);
     if (armed.stop || e.type === 'beforeinput' || e.key === 'Tab') return;
+    setAside(e);
+  }
+
+  // A key that came down in the element has begun something there, and no more yet.
+  function setAside(e) {
     armed.key = { event: e, hit: armed.hit };
     armed.hit = null;
   }
 
-  // Where the first key that is no modifier goes decides for all that are pressed.
+  // Where the first key that is no modifier goes decides for all that are pressed. The
+  // page may lead on while it comes down: then the rest of it is stopped.
   function judgeStroke(e) {
     if (armed.decided) return;
     if (e.type !== 'keyup') judge(e);
+    if (e.type === 'keydown' && !armed.stop && MODIFIERS.has(e.key)) setAside(e);
     armed.decided = armed.stop || e.type === 'keypress' || e.type === 'keyup' && !MODIFIERS.has(e.key);
   }
 
@@ -174,11 +181,13 @@ const guard = (() => {
     return fail('covered', { reason: 'not_reached', ...(at && { covered_by: describe(at) }) });
   }
 
-  // end disarms, and tells what the action met; missed: nothing, though it was there.
+  // end disarms, and tells what the action met; missed: nothing, though it was there;
+  // begun: a key has come down in the element, whatever came then.
   function end(token) {
     if (armed?.token !== token) return null;
     const expired = !armed.live;
-    const missed = !expired && !armed.hit && !armed.blocked && !armed.key;
+    const begun = Boolean(armed.key);
+    const missed = !expired && !armed.hit && !armed.blocked && !begun;
     disarm();
     dom.fresh();
     const { action, accepts } = armed;
@@ -192,7 +201,7 @@ const guard = (() => {
       const el = over();
       if (el && accepts(el)) hit = describe(el);
     }
-    return { hit, blocked, missed, ...(expired && { expired }) };
+    return { hit, blocked, missed, ...(begun && { begun }), ...(expired && { expired }) };
   }
 
   // task waits for a task of its own.
@@ -218,11 +227,12 @@ const guard = (() => {
   // it waits for so many.
   function outcome({ token, inputs }) {
     if (inputs) return after(token, inputs, () => outcome({ token }));
-    const el = armed?.token === token && armed.action === 'stroke' && armed.el.deref();
+    const stroke = armed?.token === token && armed.action === 'stroke';
+    const el = stroke && armed.el.deref();
     const ended = end(token);
     if (!ended) return JSON.stringify(fail('unknown_token'));
     const { missed, ...met } = ended;
-    return JSON.stringify((el && missed && elsewhere(el)) || { ok: true, ...met });
+    return JSON.stringify((stroke && missed && elsewhere(el)) || { ok: true, ...met });
   }
 
   // leave stops what an action still does: nobody waits for it. pressing: a

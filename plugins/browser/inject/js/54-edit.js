@@ -90,7 +90,7 @@ const edits = (() => {
     if (text === '' && empty) return { ok: true, how: 'done', ...shown(el) };
     if (k === 'rich') selectContents(el);
     else el.select();
-    return { ok: true, how: text === '' ? 'delete' : 'insert', token: guard.text(el, host, question) };
+    return { ok: true, how: text === '' ? 'delete' : 'insert', token: guard.text(el, host, question, text === '') };
   }
 
   function selectContents(el) {
@@ -149,8 +149,8 @@ const edits = (() => {
 
   // value reads back what an element holds. With what edit gave, token or typed,
   // it is that very element; blocked tells of text that went elsewhere and was
-  // stopped, and matches whether it holds what it should. sent: there was text, and
-  // it fails when that has gone into another document. With inputs it waits for so
+  // stopped, and matches whether it holds what it should. sent: keys or a text were, and
+  // it fails when they have gone into another document. With inputs it waits for so
   // many.
   function value({ target, token, typed: keys, expect, sent: text, inputs }) {
     if (inputs) return guard.after(token, inputs, () => value({ target, token, expect, sent: text }));
@@ -158,19 +158,21 @@ const edits = (() => {
     const sent = keys && typed?.token === keys ? typed : null;
     let el = token ? guard.element(token) : sent?.el.deref();
     const ended = token ? guard.end(token) : null;
-    const tell = (answer) => JSON.stringify(ended?.blocked ? { ...answer, blocked: ended.blocked } : answer);
+    const tell = (answer) => JSON.stringify(ended?.blocked ? { ...answer, blocked: ended.blocked, begun: ended.begun } : answer);
+    const strayed = text && ended && (ended.missed || (ended.expired && !ended.hit));
     expect = sent?.text ?? expect;
     if (!el || !dom.connected(el)) {
+      if (strayed) return JSON.stringify(guard.elsewhere(null));
       const found = resolve(target, 'fill');
       if (!found.el) return tell(found);
       el = found.el;
     }
     const now = held(el);
-    if (now === undefined) return tell(fail('not_editable'));
+    if (now === undefined) return strayed ? JSON.stringify(guard.elsewhere(null)) : tell(fail('not_editable'));
     const answer = { ok: true, ...shown(el) };
     if (expect !== undefined) answer.matches = Array.isArray(now) ? now.join('\n') === [expect].flat().join('\n') : same(el, now, String(expect));
     const at = dom.focused();
-    const lost = text && ended?.missed && !answer.matches && guard.elsewhere(el);
+    const lost = strayed && !answer.matches && guard.elsewhere(el);
     if (lost) return JSON.stringify(lost);
     if (sent && at && at !== dom.body() && !dom.contains(el, at) && !dom.contains(at, el)) answer.focus = describe(at);
     return tell(answer);
