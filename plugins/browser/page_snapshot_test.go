@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -186,6 +187,26 @@ func TestSnapshots(t *testing.T) {
 				c.t.Errorf("it says %+v", out)
 			}
 			p.find("button", "Last")
+		},
+		"snapshots at once have what is in closed shadow roots, or say that they have not": func(c *client) {
+			p := c.open("/pages/blank")
+			for range 3 {
+				p.js(`document.body.innerHTML = ''; for (let i = 0; i < 300; i++) { const d = document.createElement('div'); d.style.height = '5px'; document.body.append(d);
+					if (i % 50 == 0) d.attachShadow({mode: 'closed'}).innerHTML = '<button>b</button>' }`)
+				var all sync.WaitGroup
+				for range 4 {
+					all.Go(func() {
+						var out list
+						if err := c.try("page.snapshot", p.with(m{}), &out); err != nil || len(out.Elements) != 6 && !strings.Contains(out.More, "closed") {
+							c.t.Errorf("%d elements, %q: %v", len(out.Elements), out.More, err)
+						}
+					})
+				}
+				all.Wait()
+			}
+			if out := p.list(nil); len(out.Elements) != 6 || out.Truncated {
+				c.t.Errorf("afterwards: %+v", out)
+			}
 		},
 		"the first snapshot of many frames has them all": func(c *client) {
 			p := c.open("/pages/blank")
