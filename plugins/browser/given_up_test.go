@@ -92,6 +92,34 @@ func TestWhatWasGivenUpIsNotDoneLater(t *testing.T) {
 		p.does("click", sel("#x"))
 		p.is("window.clicked", true)
 	}
+	for name, a := range map[string]struct {
+		html, undone string
+		action       m
+	}{
+		"select":              {`<select id="x"><option>1<option>2</select>`, `x.value === '1'`, m{"action": "select", "value": "2", "selector": "#x"}},
+		"a date":              {`<input id="x" type="date">`, `x.value === ''`, m{"action": "fill", "value": "2026-01-01", "selector": "#x"}},
+		"focus":               {`<input id="x">`, `document.activeElement !== x`, m{"action": "focus", "selector": "#x"}},
+		"blur":                {`<input id="x">`, `document.activeElement === x`, m{"action": "blur"}},
+		"scroll":              {`<p style="height:3000px"></p><p id="x">x</p>`, `scrollY === 0`, m{"action": "scroll", "selector": "#x"}},
+		"a key":               {`<input id="x">`, `x.value === ''`, m{"action": "key", "value": "a", "selector": "#x"}},
+		"a key for the focus": {`<input id="x">`, `x.value === ''`, m{"action": "press", "value": "a"}},
+		"fill":                {`<input id="x">`, `x.value === ''`, m{"action": "fill", "value": "a", "selector": "#x"}},
+		"check":               {`<input id="x" type="checkbox">`, `!x.checked`, m{"action": "check", "selector": "#x"}},
+	} {
+		tests[name+", of a page that is busy when its caller goes"] = func(c *client) {
+			p := c.page(a.html)
+			if a.action["selector"] == nil {
+				p.does("focus", sel("#x"))
+			}
+			p.js(`setTimeout(() => { for (const end = performance.now() + 2500; performance.now() < end;); }, 0); 1`)
+			ctx, cancel := context.WithCancel(context.Background())
+			time.AfterFunc(300*time.Millisecond, cancel)
+			if err := p.Call(ctx, "page.interact", p.with(a.action), nil); err == nil {
+				c.t.Error("it was done")
+			}
+			p.is(a.undone, true)
+		}
+	}
 	tests["a wait for a function"] = func(c *client) {
 		p := c.open("/pages/blank")
 		ctx, cancel := context.WithCancel(context.Background())
@@ -147,10 +175,25 @@ func TestADragThatFailsLetsGo(t *testing.T) {
 
 func TestADragThatADialogStopsLetsGo(t *testing.T) {
 	group(t, `{"dialogs":"hold"}`, map[string]func(c *client){
+		"when a dialog opens as the browser begins it": func(c *client) {
+			for _, answer := range []bool{true, false} {
+				p := c.page(`<div id=a draggable=true style="width:40px;height:40px;background:red"></div>
+					<div id=z style="width:40px;height:40px;background:blue" ondragover="event.preventDefault()" ondrop="window.drops = (window.drops || 0) + 1"></div>`)
+				p.js(`let asked = false; a.ondragstart = () => { if (!asked) { asked = true; confirm("Move it?") } }; 1`)
+				if out := p.does("drag", sel("#a", "to", m{"selector": "#z"})); out["dialog"] == nil || out["partly"] != true {
+					c.t.Errorf("it gave %v", out)
+				}
+				var v any
+				c.call("page.dialog", p.with(m{"accept": answer}), &v)
+				p.is("window.drops", nil)
+				p.does("drag", sel("#a", "to", m{"selector": "#z"}))
+				p.is("window.drops", 1)
+			}
+		},
 		"when a dialog opens": func(c *client) {
 			p := c.open("/pages/drag-pointer")
 			p.js(fmt.Sprintf(onMove, `confirm('Move it?')`))
-			if out := p.does("drag", sel("#ball", "to", m{"selector": "#goal"})); out["dialog"] == nil {
+			if out := p.does("drag", sel("#ball", "to", m{"selector": "#goal"})); out["dialog"] == nil || out["partly"] != true {
 				c.t.Errorf("it gave %v", out)
 			}
 			var v any

@@ -185,6 +185,71 @@ func TestWhatThePageMakesOfAnElementDuringTheAction(t *testing.T) {
 		p.does("press", sel("#e", "value", "Enter"))
 		p.is("e.value", "pressed")
 	}
+	tests["a key that leads from a frame into the page around it is not told as typed"] = func(c *client) {
+		p := c.page(`<input id=o><iframe id=f srcdoc="<input id=i onkeydown='parent.o.focus()'>"></iframe>`)
+		p.until(m{"selector": "#i"})
+		p.fails("covered", "not_reached", "type", sel("#i", "value", "xyz"))
+		if out := p.does("press", sel("#i", "value", "x")); out["partly"] != true {
+			c.t.Errorf("%v", out)
+		}
+	}
+	for what, press := range map[string]string{
+		"moved":   `a.style.transform = "translate(300px, 0)"`,
+		"removed": `a.remove()`,
+		"covered": `document.body.insertAdjacentHTML("beforeend", "<div style='position:fixed;inset:0'></div>")`,
+	} {
+		tests["an element that is "+what+" when it is pressed got part of a click"] = func(c *client) {
+			p := c.page(`<button id=a>Press</button>`)
+			p.js(fmt.Sprintf(`window.clicks = 0; a.onclick = () => clicks++; a.onmousedown = () => { %s }; 1`, press))
+			if out := p.does("click", sel("#a")); out["partly"] != true {
+				c.t.Errorf("%v", out)
+			}
+			p.is("clicks", 0)
+			p = c.page(`<button id=a>Press</button>`)
+			p.js(fmt.Sprintf(`window.clicks = 0; a.onclick = () => { clicks++; %s }; 1`, press))
+			if out := p.does("click", sel("#a")); out["partly"] != nil {
+				c.t.Errorf("of a whole click: %v", out)
+			}
+			p.is("clicks", 1)
+		}
+	}
+	tests["a box that the page removes is judged by what was clicked"] = func(c *client) {
+		for _, box := range []string{`<input type=checkbox>`, `<span role=checkbox tabindex=0 aria-checked=false>x</span>`} {
+			row := "<li>" + box + "</li>"
+			p := c.page("<ul>" + row + row + "</ul>")
+			p.js(`for (const li of document.querySelectorAll("li")) li.firstChild.onclick = () => li.remove(); 1`)
+			for range 2 {
+				p.does("check", sel("li > *"))
+			}
+			p.is(`document.querySelectorAll("li").length`, 0)
+			p = c.page(box)
+			p.js(`document.body.querySelector("input, span").onclick = (e) => e.target.remove(); 1`)
+			all := p.snapshot(nil)
+			p.does("check", m{"ref": all[0].Ref})
+		}
+	}
+	tests["a choice that the page takes back is told"] = func(c *client) {
+		p := c.page(`<select id=a onchange="value = 'A'"><option>A<option>B</select>`)
+		if out := p.does("select", sel("#a", "value", "B")); out["value"] != "A" || out["matches"] != false {
+			c.t.Errorf("%v", out)
+		}
+		p = c.page(`<select id=a><option>A<option>B</select>`)
+		if out := p.does("select", sel("#a", "value", "B")); out["value"] != "B" || out["matches"] != nil {
+			c.t.Errorf("%v", out)
+		}
+	}
+	tests["what our code does itself leads on as input does"] = func(c *client) {
+		for range 10 {
+			p := c.page(`<select id=a onchange="location.href = '/pages/blank?' + value"><option>A<option>B</select><input id=d type=date onchange="location.href = '/pages/blank?' + value">`)
+			if out := p.does("select", sel("#a", "value", "B")); out["navigated"] != true || out["url"] != site+"/pages/blank?B" {
+				c.t.Errorf("%v", out)
+			}
+			p = c.page(`<input id=d type=date onchange="location.href = '/pages/blank?' + value">`)
+			if out := p.does("fill", sel("#d", "value", "2026-02-03")); out["navigated"] != true {
+				c.t.Errorf("%v", out)
+			}
+		}
+	}
 	for _, action := range []string{"fill", "type", "press"} {
 		for _, text := range []string{"a", "secret text", strings.Repeat("secret", 20)} {
 			if action == "press" && text != "a" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -196,6 +197,40 @@ func TestDialogsThatAreHeld(t *testing.T) {
 			p.does("click", sel("#away"))
 			c.call("page.dialog", p.with(m{"accept": true}), &v)
 			p.until(m{"url": "/pages/blank"})
+		},
+		"what our code does itself opens them as its own": func(c *client) {
+			file := c.t.TempDir() + "/one.txt"
+			if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+				c.t.Fatal(err)
+			}
+			for _, tt := range []struct {
+				html   string
+				action m
+				done   string
+			}{
+				{`<select id=a onchange="alert(1)"><option>1<option>2</select>`, m{"action": "select", "value": "2"}, "a.value === '2'"},
+				{`<input id=a type=file onchange="alert(1)">`, m{"action": "upload", "files": []string{file}}, "a.files.length === 1"},
+				{`<input id=a onfocus="alert(1)">`, m{"action": "focus"}, "document.activeElement === a"},
+				{`<input id=a autofocus onblur="alert(1)">`, m{"action": "blur"}, "document.activeElement !== a"},
+				{`<input id=a type=date onchange="alert(1)">`, m{"action": "fill", "value": "2026-02-03"}, "a.value === '2026-02-03'"},
+				{`<input id=a type=color oninput="alert(1)">`, m{"action": "type", "value": "#102030"}, "a.value === '#102030'"},
+			} {
+				p := c.page(tt.html)
+				tt.action["selector"] = "#a"
+				if tt.action["action"] == "blur" {
+					p.does("focus", sel("#a"))
+				}
+				out := p.does(fmt.Sprint(tt.action["action"]), tt.action)
+				if d, _ := out["dialog"].(m); d["open"] != true {
+					c.t.Errorf("%v gave %v", tt.action, out)
+				}
+				var v any
+				c.call("page.dialog", p.with(m{"accept": true}), &v)
+				p.is(tt.done, true)
+			}
+			p := c.page(`<p>no select</p>`) // a dialog that comes while it waits is none of its
+			p.js(`setTimeout(() => alert(1), 200); 1`)
+			c.refused("dialog_open", "page.interact", p.with(m{"action": "select", "selector": "#nowhere", "value": "2", "timeout_ms": 30000}))
 		},
 		"events say that a dialog has opened": func(c *client) {
 			p := c.open("/pages/dialog-confirm")

@@ -214,13 +214,24 @@ func TestFields(t *testing.T) {
 			p.is("log.findLast(e => e.type === 'dropped').data + bin.contains(card)", "cardtrue")
 			p.is("log.filter(e => e.type === 'dragend').length", 1)
 			p = c.open("/pages/drag-html5")
-			p.does("drag", sel("#card", "to", m{"selector": "#closed"}))
+			if out := p.fails("wrong_element", "", "drag", sel("#card", "to", m{"selector": "#closed"})); out["which"] != "to" {
+				c.t.Errorf("it gave %v", out)
+			}
 			p.is("bin.contains(card) || log.some(e => e.type === 'drop')", false)
 			p.does("click", sel("#card")) // the pointer is free again
 			if out := p.fails("stale_or_missing", "", "drag", sel("#card", "to", m{"selector": "#nowhere"}, "timeout_ms", 0)); out["which"] != "to" {
 				c.t.Errorf("it gave %v", out)
 			}
 			p.fails("stale_or_missing", "unknown", "drag", sel("#card", "to", m{"ref": "@e1"}))
+			p.js(`card.addEventListener("dragstart", () => setTimeout(() => bin.remove())); 1`)
+			p.fails("wrong_element", "", "drag", sel("#card", "to", m{"selector": "#bin"}))
+			p = c.page(`<p id=outer>Outer</p><iframe srcdoc="<p id=inner>Inner</p>"></iframe>`)
+			p.until(m{"selector": "#inner"})
+			for from, to := range map[string]string{"#outer": "#inner", "#inner": "#outer"} {
+				if out := p.fails("wrong_element", "both must be in the same frame", "drag", sel(from, "to", m{"selector": to}, "timeout_ms", 200)); out["which"] != "to" {
+					c.t.Errorf("it gave %v", out)
+				}
+			}
 		},
 	})
 }

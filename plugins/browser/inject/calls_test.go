@@ -23,7 +23,7 @@ var waiting = map[string]struct {
 	"a tick":        {`<input type="checkbox" id="b" disabled>`, "check", find("#b", "action", "check"), `b.disabled = false`, `!b.checked`, true},
 	"a drag":        {`<p id="a">A</p><p id="b" hidden>B</p>`, "drag", find("#a", "to", arg{"selector": "#b"}), `b.hidden = false`, `scrollY === 0`, true},
 	"a text":        {`<input id="b" readonly value="old">`, "edit", find("#b", "action", "fill", "value", "new"), `b.readOnly = false`, `document.activeElement !== b`, false},
-	"a date":        {`<input id="b" readonly type="date">`, "edit", find("#b", "action", "fill", "value", "2026-01-01"), `b.readOnly = false`, `b.value === ''`, false},
+	"a date":        {`<input id="b" readonly type="date">`, "edit", find("#b", "action", "fill", "value", "2026-01-01", "set", true), `b.readOnly = false`, `b.value === ''`, false},
 	"keys":          {`<input id="b" disabled>`, "edit", find("#b", "action", "type", "value", "x"), `b.disabled = false`, `document.activeElement !== b`, false},
 	"a choice":      {`<select id="b"><option>1</select>`, "select", find("#b", "value", "2"), `b.add(new Option('2'))`, `b.value === '1'`, false},
 	"a focus":       {`<button id="b" disabled>B</button>`, "focusOn", find("#b"), `b.disabled = false`, `document.activeElement !== b`, false},

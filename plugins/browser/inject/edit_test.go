@@ -13,6 +13,8 @@ func (p *tab) fill(selector, action, value string) arg {
 		return a
 	}
 	switch a["how"] {
+	case "whole":
+		p.call("edit", find(selector, "action", action, "value", value, "set", true))
 	case "insert":
 		p.insert(value)
 	case "delete":

@@ -32,7 +32,7 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 		failure.Which = "to"
 		return nil, failure, nil
 	} else if a.a.Selector == "" && at.frame != a.at.frame {
-		return nil, &Failure{Error: "wrong_element", Reason: "both must be in the same frame", Which: "to"}, nil
+		return nil, apart, nil
 	}
 	arg := a.arg()
 	arg["to"] = to
@@ -41,6 +41,9 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 		return nil, nil, err
 	}
 	if !ans.OK {
+		if ans.Which == "to" && ans.Reason == "missing" && a.elsewhere(ctx, to) {
+			return nil, apart, nil
+		}
 		return nil, &ans.Failure, nil
 	}
 	from, guards, failure, err := a.outward(ctx, ans)
@@ -56,7 +59,8 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 		}
 		return nil, failure, err
 	}
-	if err := a.carry(ctx, from, end, guards); err != nil {
+	html, err := a.carry(ctx, from, end, guards)
+	if err != nil {
 		return nil, nil, err
 	}
 	var met answer
@@ -72,17 +76,33 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 		}
 		return nil, f, nil
 	}
+	if html && err == nil && met.OK && !met.Expired && !met.Dropped {
+		return nil, &Failure{Error: "wrong_element", Reason: "it was dragged there, and does not take it", Which: "to"}, nil
+	}
 	return &Outcome{Hit: hit}, nil, nil
 }
 
-// carry drags from one point of the main frame's viewport to another. Whatever
-// comes in between, no button stays down.
-func (a *actor) carry(ctx context.Context, from, end Point, guards []guard) error {
+// apart is the failure of a drag from one frame into another.
+var apart = &Failure{Error: "wrong_element", Reason: "both must be in the same frame", Which: "to"}
+
+// elsewhere: an element is in another frame than the action's.
+func (a *actor) elsewhere(ctx context.Context, e Element) bool {
+	at, ok, err := firstFrame(ctx, a.t, time.Now(), func(ctx context.Context, at *place) (bool, error) {
+		var ans Failure
+		err := at.ask(ctx, "wait", map[string]any{"there": e.Selector, "timeout": 0}, &ans)
+		return ans.OK, err
+	})
+	return err == nil && ok && at.frame != a.at.frame
+}
+
+// carry drags from one point of the main frame's viewport to another; html: it was a
+// drag of the browser's own. Whatever comes in between, no button stays down.
+func (a *actor) carry(ctx context.Context, from, end Point, guards []guard) (html bool, err error) {
 	s := a.t.Session()
 	begun, cancel := s.Subscribe("Input.dragIntercepted")
 	defer cancel()
 	s.Start("Input.setInterceptDrags", map[string]bool{"enabled": true})
-	defer s.Start("Input.setInterceptDrags", map[string]bool{"enabled": false})
+	over := func() { s.Start("Input.setInterceptDrags", map[string]bool{"enabled": false}) }
 	var in input
 	in.move(from, 0, a.mods)
 	in.press(from, "left", 1, a.mods)
@@ -99,14 +119,17 @@ func (a *actor) carry(ctx context.Context, from, end Point, guards []guard) erro
 		err = a.flush(ctx, &last)
 	}
 	if err != nil && a.sent {
-		a.letGo(ctx, s, from, guards)
+		a.letGo(ctx, s, from, guards, over)
+	} else {
+		over()
 	}
-	return err
+	return dragged != nil, err
 }
 
 // letGo ends a drag that has failed where it began, without anything being clicked
-// or dropped.
-func (a *actor) letGo(ctx context.Context, s *transport.Session, from Point, guards []guard) {
+// or dropped, and calls over. Where a dialog is open the drag may begin behind it:
+// Chromium ends when that is not kept from its system then.
+func (a *actor) letGo(ctx context.Context, s *transport.Session, from Point, guards []guard, over func()) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoBound)
 	defer cancel()
 	for _, g := range guards {
@@ -117,9 +140,13 @@ func (a *actor) letGo(ctx context.Context, s *transport.Session, from Point, gua
 	in.move(from, 1, a.mods)
 	in.release(from, "left", 1, a.mods)
 	if a.t.OpenDialog() != nil {
-		go a.afterDialog(func() { in.start(s) }) // before, the page gets no input
+		go func() {
+			a.afterDialog(func() { in.start(s) }) // before, the page gets no input
+			over()
+		}()
 		return
 	}
+	defer over()
 	_ = a.barrier(ctx) // let go of before the page knows, the element would be clicked
 	sent := in.start(s)
 	_ = a.t.Guarded(ctx, func(ctx context.Context) error {

@@ -32,6 +32,8 @@ func (a *actor) fill(ctx context.Context) (*Outcome, *Failure, error) {
 			inputs = 1
 		case "delete":
 			in.stroke(nil, named["Delete"])
+		case "whole":
+			return a.whole(ctx, arg)
 		default: // it holds the value already
 			return &Outcome{Hit: ready.Element, Value: ready.Value, Secret: ready.Secret}, nil, nil
 		}
@@ -62,6 +64,20 @@ func (a *actor) fill(ctx context.Context) (*Outcome, *Failure, error) {
 	}
 }
 
+// whole gives a field its value at once: a date, a colour and the like.
+func (a *actor) whole(ctx context.Context, arg map[string]any) (*Outcome, *Failure, error) {
+	ans, err := a.does(ctx, "edit", with(arg, "set", true))
+	if err != nil {
+		return nil, nil, err
+	}
+	if !ans.OK {
+		return nil, &ans.Failure, nil
+	}
+	out := &Outcome{Hit: ans.Element}
+	out.holds(ans)
+	return out, nil, nil
+}
+
 // again: keys or a text were kept from going elsewhere before any of them had done
 // something, and there is time to try it again.
 func (a *actor) again(ans *answer) bool { return !ans.Begun && !ans.met() && time.Now().Before(a.end) }
@@ -85,11 +101,12 @@ func (a *actor) typeKeys(ctx context.Context) (*Outcome, *Failure, error) {
 		if !ready.OK {
 			return nil, &ready.Failure, nil
 		}
+		if ready.How == "whole" {
+			return a.whole(ctx, arg)
+		}
 		out := &Outcome{Hit: ready.Element}
 		back := a.arg()
-		if ready.How == "keys" {
-			back["typed"], back["token"], back["sent"] = ready.Typed, ready.Token, *a.a.Value != ""
-		}
+		back["typed"], back["token"], back["sent"] = ready.Typed, ready.Token, *a.a.Value != ""
 		ans, err := a.keys(ctx, ready, back)
 		switch {
 		case gone(err): // the keys have taken it away
@@ -113,26 +130,24 @@ func (a *actor) typeKeys(ctx context.Context) (*Outcome, *Failure, error) {
 
 // keys types, and asks what the field holds then.
 func (a *actor) keys(ctx context.Context, ready *answer, back map[string]any) (*answer, error) {
-	if ready.How == "keys" {
-		// Not all at once: what was sent is typed, whoever has given up meanwhile.
-		text := []rune(*a.a.Value)
-		for len(text) > 0 {
-			n := min(len(text), typedAtOnce)
-			var in input
-			in.write(string(text[:n]))
-			if err := a.flush(ctx, &in); err != nil {
-				a.at.leave(ready.Token, false)
-				return nil, err
-			}
-			if text = text[n:]; len(text) == 0 || back["token"] == nil {
-				continue
-			}
-			var begun answer
-			if err := a.at.ask(ctx, "value", back, &begun); err != nil || begun.Blocked != nil || begun.Reason == "not_reached" {
-				return &begun, err
-			}
-			delete(back, "token")
+	// Not all at once: what was sent is typed, whoever has given up meanwhile.
+	text := []rune(*a.a.Value)
+	for len(text) > 0 {
+		n := min(len(text), typedAtOnce)
+		var in input
+		in.write(string(text[:n]))
+		if err := a.flush(ctx, &in); err != nil {
+			a.at.leave(ready.Token, false)
+			return nil, err
 		}
+		if text = text[n:]; len(text) == 0 || back["token"] == nil {
+			continue
+		}
+		var begun answer
+		if err := a.at.ask(ctx, "value", back, &begun); err != nil || begun.Blocked != nil || begun.Reason == "not_reached" {
+			return &begun, err
+		}
+		delete(back, "token")
 	}
 	var ans answer
 	return &ans, a.at.ask(ctx, "value", back, &ans)
@@ -158,6 +173,9 @@ func (a *actor) press(ctx context.Context) (*Outcome, *Failure, error) {
 	}
 	if a.a.Ref != "" || a.a.Selector != "" {
 		return a.pressIn(ctx, &in)
+	}
+	if err := a.barrier(ctx); err != nil { // a busy page gets no key of somebody who has given up
+		return nil, nil, err
 	}
 	if err := a.flush(ctx, &in); err != nil {
 		return nil, nil, err
@@ -202,7 +220,7 @@ func (a *actor) pressIn(ctx context.Context, keys *input) (*Outcome, *Failure, e
 		case !met.OK || met.Expired && !met.met():
 			return nil, nil, context.DeadlineExceeded // as of a click whose guard ended before it came
 		}
-		return &Outcome{Hit: ready.Element}, nil, nil
+		return &Outcome{Hit: ready.Element, Partly: met.Partly}, nil, nil
 	}
 }
 

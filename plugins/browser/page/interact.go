@@ -17,7 +17,7 @@ const (
 	// settleBound is how long an action waits for the navigation that it began.
 	settleBound = 10 * time.Second
 	// maxTyped bounds a text that is typed key by key, in characters.
-	maxTyped = 20_000
+	maxTyped = 5_000
 )
 
 // ParamError is a parameter that cannot be used.
@@ -45,7 +45,7 @@ type Action struct {
 type Outcome struct {
 	OK            bool            `json:"ok"`
 	Hit           json.RawMessage `json:"hit,omitzero"`
-	Partly        bool            `json:"partly,omitzero"` // of several clicks the first alone; of a key its coming down
+	Partly        bool            `json:"partly,omitzero"` // of several clicks the first alone; of one, of a key, or of a drag its beginning
 	Value         json.RawMessage `json:"value,omitzero"`
 	Secret        bool            `json:"secret,omitzero"`  // the value is not shown
 	Matches       *bool           `json:"matches,omitzero"` // false: the element holds something else than it was given
@@ -96,6 +96,8 @@ type answer struct {
 	Moved     json.RawMessage `json:"moved"`
 	Hit       json.RawMessage `json:"hit"`
 	Blocked   *blocked        `json:"blocked"`
+	Partly    bool            `json:"partly"`
+	Dropped   bool            `json:"dropped"`
 	Begun     bool            `json:"begun"` // a key came down in the element before what was blocked
 	File      bool            `json:"file"`
 	Multiple  bool            `json:"multiple"`
@@ -117,9 +119,10 @@ type actor struct {
 	at    place
 	end   time.Time // for the element to become ready
 	mods  int
-	sent  bool // input events were
-	early bool // what came of them was told by the page alone
-	save  bool // they may click on a link that saves what it leads to
+	sent  bool  // input events were, or our code has done something
+	early bool  // what came of them was told by the page alone
+	token int64 // of the guard of the last press
+	save  bool  // they may click on a link that saves what it leads to
 }
 
 // Interact does something with an element of the tab, by real input events. A
@@ -154,7 +157,7 @@ func Interact(ctx context.Context, t *target.Tab, a Action) (any, error) {
 	mark := t.Mark()
 	out, failure, err := act.do(ctx)
 	if act.sent && errors.Is(err, target.ErrDialogOpen) && t.OpenDialog() != nil && mark.Dialogs() < t.Mark().Dialogs() {
-		out, err = &Outcome{}, nil // the action itself has opened it
+		out, err = &Outcome{Partly: a.Kind == "drag"}, nil // the action itself has opened it
 	}
 	if err != nil {
 		failure, err = stale(act.at, err)
@@ -200,7 +203,7 @@ func (a *Action) check() error {
 			return err
 		}
 		if a.Kind == "type" {
-			return need(len([]rune(*a.Value)) <= maxTyped, "value", "longer than 20000 characters: use fill")
+			return need(len([]rune(*a.Value)) <= maxTyped, "value", "longer than 5000 characters: use fill")
 		}
 	case "upload":
 		for _, file := range a.Files {
@@ -300,18 +303,34 @@ func (a *actor) barrier(ctx context.Context) error {
 	return err
 }
 
-// simple does what our code does by itself.
+// simple does what our code does by itself, once it can be done.
 func (a *actor) simple(ctx context.Context, name string, arg map[string]any) (*Outcome, *Failure, error) {
-	ans, err := a.ask(ctx, name, arg)
+	ans, err := a.ask(ctx, name, with(arg, "look", true))
+	if err == nil && ans.OK {
+		ans, err = a.does(ctx, name, arg)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	if !ans.OK {
 		return nil, &ans.Failure, nil
 	}
-	return &Outcome{
-		Hit: ans.Element, Value: ans.Value, Secret: ans.Secret, Labels: ans.Labels, Scroll: ans.Scroll, Moved: ans.Moved,
-	}, nil, nil
+	out := &Outcome{Hit: ans.Element, Labels: ans.Labels, Scroll: ans.Scroll, Moved: ans.Moved}
+	out.holds(ans)
+	return out, nil, nil
+}
+
+// does has our code do something by itself, and waits for what the page makes of it.
+// It comes after a look at the element, so that a busy page does nothing for somebody
+// who has given up meanwhile, and a dialog that opens is one of the action.
+func (a *actor) does(ctx context.Context, name string, arg map[string]any) (*answer, error) {
+	a.sent = true
+	ans, err := a.ask(ctx, name, arg)
+	if err != nil || !ans.OK {
+		return ans, err
+	}
+	a.early = true
+	return ans, a.barrier(ctx)
 }
 
 // scroll: without a value the element is brought into view; a number scrolls down

@@ -42,6 +42,7 @@ func (a *actor) point(ctx context.Context) (*Outcome, *Failure, error) {
 			return &Outcome{Hit: ans.Element, Checked: ans.Checked}, nil, nil
 		}
 		armed := time.Now()
+		a.token = ans.Token
 		at, guards, failure, err := a.outward(ctx, ans)
 		if err != nil || failure != nil {
 			leave(guards)
@@ -70,7 +71,7 @@ func (a *actor) point(ctx context.Context) (*Outcome, *Failure, error) {
 			return nil, nil, err
 		}
 		if hit != nil {
-			return &Outcome{Hit: hit, Partly: over != nil}, nil, nil
+			return &Outcome{Hit: hit, Partly: over != nil || met != nil && met.Partly}, nil, nil
 		}
 		if over == nil {
 			// Who got the events is not known, so they are not sent again.
@@ -198,7 +199,9 @@ func (a *actor) tick(ctx context.Context) (*Outcome, *Failure, error) {
 		return out, failure, err
 	}
 	var ans answer
-	err = a.at.ask(ctx, "state", a.arg(), &ans)
+	arg := a.arg()
+	arg["token"] = a.token
+	err = a.at.ask(ctx, "state", arg, &ans)
 	if gone(err) {
 		return out, nil, nil
 	}
@@ -208,7 +211,9 @@ func (a *actor) tick(ctx context.Context) (*Outcome, *Failure, error) {
 	if !ans.OK {
 		return nil, &ans.Failure, nil
 	}
-	out.Checked = ans.Checked
+	if out.Checked = ans.Checked; len(ans.Checked) == 0 {
+		return out, nil, nil // the page has removed it since
+	}
 	if want := strconv.FormatBool(a.a.Kind == "check"); string(ans.Checked) != want {
 		return nil, &Failure{Error: "wrong_element", Reason: "it was clicked and is not " + a.a.Kind + "ed"}, nil
 	}

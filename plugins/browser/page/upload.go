@@ -29,6 +29,7 @@ func (a *actor) upload(ctx context.Context) (*Outcome, *Failure, error) {
 			return nil, nil, err
 		}
 		defer h.Release()
+		a.sent = true
 		if err := h.SetFiles(ctx, a.a.Files); err != nil {
 			return nil, nil, err
 		}

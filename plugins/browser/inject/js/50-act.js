@@ -320,7 +320,7 @@ const act = (() => {
   async function drag(arg) {
     const question = calls.current();
     const seen = looks(), there = looks();
-    const { el, ...answer } = await until(arg, (last) => {
+    const { el, into, ...answer } = await until(arg, (last) => {
       const from = ripe({ action: 'drag', position: arg.position }, arg.target, seen, last);
       if (!from.ok) return from;
       const to = ripe({ action: 'drop' }, arg.to, there, last);
@@ -328,10 +328,10 @@ const act = (() => {
       // Scrolling to the second may have moved the first away.
       const then = to.scrolled ? aim(from.el, from.el, arg.position, false) : from;
       if (!then.ok) return { ...then, reason: 'not_in_view_together' };
-      return { ok: true, el: from.el, x: then.x, y: then.y, to: { x: to.x, y: to.y } };
+      return { ok: true, el: from.el, into: to.el, x: then.x, y: then.y, to: { x: to.x, y: to.y } };
     });
     if (!answer.ok) return JSON.stringify(answer);
-    return JSON.stringify({ ...answer, el: describe(el), token: guard.pointer(el, 'drag', question, arg.target) });
+    return JSON.stringify({ ...answer, el: describe(el), token: guard.pointer(el, 'drag', question, arg.target, into) });
   }
 
   Object.assign(api, { check, drag });

@@ -9,6 +9,7 @@ const guard = (() => {
   const TOUCH = ['touchstart', 'touchend']; // to listen to them costs a page two frames
   const TEXT = ['beforeinput'];
   const KEYS = [...TEXT, 'keydown', 'keypress', 'keyup', 'input'];
+  const DRAG = [...MOUSE, 'drop'];
   const STROKES = ['keydown', 'keypress', 'keyup'];
   const MODIFIERS = new Set(['Control', 'Shift', 'Alt', 'Meta']);
   const PRESSED = new Set(['click', 'dblclick', 'check', 'uncheck']);
@@ -49,7 +50,7 @@ const guard = (() => {
     const due = performance.now() + LIFE;
     armed = {
       token: ++count, types, el: el && new WeakRef(el), action, accepts, question, live: true, timer: setTimeout(expire, LIFE, due),
-      hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false, inputs: 0, awaited: null, key: null, decided: false,
+      hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false, inputs: 0, awaited: null, key: null, decided: false, clicked: false, strayed: false, dropped: false,
     };
     listen();
     rewritten.observe(document, { childList: true });
@@ -115,6 +116,11 @@ const guard = (() => {
 
   function onEvent(e) {
     if (!e.isTrusted || !armed?.live) return;
+    if (e.type === 'drop') {
+      const el = met(e), to = armed.to?.deref();
+      armed.dropped = Boolean(el && to && meets(to, el));
+      return;
+    }
     const clicks = CLICKS.has(e.type);
     if (LAST.has(e.type) && ++armed.inputs === armed.awaited?.inputs) armed.awaited.come();
     if (armed.left && e.timeStamp > armed.left && !(clicks && armed.pressing)) return; // somebody else's
@@ -125,12 +131,23 @@ const guard = (() => {
     else if (e.type === 'pointerdown' || e.type === 'beforeinput' || (PRESSES.includes(e.type) && !armed.pressed)) judge(e);
     if (e.type === 'pointerdown') armed.pressed = true;
     if (e.type === 'mousedown') armed.pressed = false;
+    if (!armed.stop) follow(e, clicks);
     if (!armed.stop && !(clicks && armed.question.over)) return;
     if (e.type === 'input') return; // it has come
     // A prevented pointerdown takes the mousedown away, which could then not be
     // kept from moving the focus.
     if (e.type !== 'pointerdown') e.preventDefault();
     e.stopImmediatePropagation();
+  }
+
+  // follow sees where the rest of a press goes: the page may move, cover or remove the
+  // element that it has begun on.
+  function follow(e, clicks) {
+    if (armed.clicked || !PRESSED.has(armed.action) || !(clicks || e.type === 'pointerup')) return;
+    const el = met(e);
+    const there = Boolean(el && armed.accepts(el));
+    if (clicks) armed.clicked = there;
+    else armed.strayed = !there;
   }
 
   // over is the element under the pointer, as CSS sees it. By itself :hover means
@@ -146,14 +163,18 @@ const guard = (() => {
   }
 
   // pointer lets events of the pointer reach el only; without one, nothing. target
-  // is how it was named: by a ref it is meant under that ref's role and name.
-  function pointer(el, action, question, target) {
+  // is how it was named: by a ref it is meant under that ref's role and name. to is
+  // where it is dragged.
+  function pointer(el, action, question, target, to) {
     const ref = el && new WeakRef(el);
     const meant = () => armed.hit || !target?.ref || target.selector || refs.get(target.ref).el;
-    return arm(navigator.maxTouchPoints ? [...MOUSE, ...TOUCH] : MOUSE, el, action, (hit) => {
+    const types = to ? DRAG : MOUSE;
+    const token = arm(navigator.maxTouchPoints ? [...types, ...TOUCH] : types, el, action, (hit) => {
       const aim = ref?.deref();
       return aim !== undefined && aim !== null && dom.connected(aim) && meets(aim, hit) && Boolean(meant());
     }, question);
+    armed.to = to && new WeakRef(to);
+    return token;
   }
 
   // within accepts an element and what is in it, and does not keep it alive.
@@ -176,22 +197,26 @@ const guard = (() => {
   // document, or the page keeps its events from us. It gives nothing where the focus
   // is still in el.
   function elsewhere(el) {
-    const at = dom.focused();
+    const at = document.hasFocus() ? dom.focused() : null;
     if (at && el && dom.contains(el, at)) return null;
     return fail('covered', { reason: 'not_reached', ...(at && { covered_by: describe(at) }) });
   }
 
   // end disarms, and tells what the action met; missed: nothing, though it was there;
-  // begun: a key has come down in the element, whatever came then.
+  // partly: the beginning of a press or a key, but not the rest of it; begun: a key
+  // has come down in the element, whatever came then; dropped: what was dragged came
+  // down where it should.
   function end(token) {
     if (armed?.token !== token) return null;
     const expired = !armed.live;
-    const begun = Boolean(armed.key);
-    const missed = !expired && !armed.hit && !armed.blocked && !begun;
+    const { action, accepts, key } = armed;
+    let { hit, blocked } = armed;
+    const begun = Boolean(key);
+    const missed = !expired && !hit && !blocked && !begun;
+    if (!hit && !blocked && key?.event.defaultPrevented) hit = key.hit;
+    const partly = Boolean(hit) && (action === 'stroke' ? !armed.decided : armed.strayed && !armed.clicked);
     disarm();
     dom.fresh();
-    const { action, accepts } = armed;
-    let { hit, blocked } = armed;
     if (action === 'hover') {
       const el = over();
       if (el && accepts(el)) hit = describe(el);
@@ -201,7 +226,7 @@ const guard = (() => {
       const el = over();
       if (el && accepts(el)) hit = describe(el);
     }
-    return { hit, blocked, missed, ...(begun && { begun }), ...(expired && { expired }) };
+    return { hit, blocked, missed, ...(partly && { partly }), ...(begun && { begun }), ...(armed.dropped && { dropped: true }), ...(expired && { expired }) };
   }
 
   // task waits for a task of its own.

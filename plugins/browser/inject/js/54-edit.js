@@ -44,20 +44,21 @@ const edits = (() => {
 
   // edit waits for a field and makes it ready for what is sent next, which how
   // says: "insert" the text, press "delete", send "keys", or nothing, for what
-  // was "set" here or needed nothing ("done").
+  // needed nothing ("done"). One that takes a value "whole" is asked for again with
+  // set, and gets it.
   async function edit(arg) {
     const question = calls.current();
     const { el, ...answer } = await hold(arg, arg.action);
     if (!answer.ok) return JSON.stringify(answer);
     const text = arg.action === 'clear' ? '' : String(arg.value ?? '');
     const k = kind(el);
-    const done = k === 'whole' ? set(el, text) : prepare(el, k, arg.action, text, question);
+    const done = k === 'whole' ? whole(el, text, arg.set) : prepare(el, k, arg.action, text, question);
     return JSON.stringify(done.ok ? { ...done, el: describe(el) } : done);
   }
 
-  // set gives a field a whole value. Another of the same kind, which the page
-  // never sees, tells first whether it is one.
-  function set(el, text) {
+  // whole gives a field a whole value, unless it is only looked at. Another of the
+  // same kind, which the page never sees, tells first whether it is one.
+  function whole(el, text, set) {
     const probe = new DOMParser().parseFromString('<input>', 'text/html').querySelector('input');
     for (const name of ['type', 'min', 'max', 'step']) if (dom.has(el, name)) probe.setAttribute(name, dom.attr(el, name));
     probe.value = text;
@@ -66,12 +67,13 @@ const edits = (() => {
       color: () => probe.value === text.toLowerCase(),
     }[el.type] ?? (() => (probe.value === '') === (text === ''));
     if (!fits()) return fail('not_editable', { reason: 'malformed', expected: WHOLE.get(el.type) });
+    if (!set) return { ok: true, how: 'whole' };
     focus(el);
     if (el.value !== probe.value) {
       el.value = probe.value; // this world's setter: what the page put on its own object is not called
       fire(el, 'input', 'change');
     }
-    return { ok: true, how: 'set', ...shown(el) };
+    return { ok: true, ...shown(el) };
   }
 
   function prepare(el, k, action, text, question) {
@@ -159,7 +161,8 @@ const edits = (() => {
     let el = token ? guard.element(token) : sent?.el.deref();
     const ended = token ? guard.end(token) : null;
     const tell = (answer) => JSON.stringify(ended?.blocked ? { ...answer, blocked: ended.blocked, begun: ended.begun } : answer);
-    const strayed = text && ended && (ended.missed || (ended.expired && !ended.hit));
+    // Of a key that came down here what it writes may have gone into another document.
+    const strayed = text && ended && !ended.hit && !ended.blocked && (!ended.begun || !document.hasFocus());
     expect = sent?.text ?? expect;
     if (!el || !dom.connected(el)) {
       if (strayed) return JSON.stringify(guard.elsewhere(null));

@@ -14,7 +14,8 @@
     return own ? { el: own, values: wanted ?? [el.value], option: wanted ? null : el } : { el, values: wanted ?? [] };
   }
 
-  // select chooses options by value or by label: value is one or a list.
+  // select chooses options by value or by label: value is one or a list. look: it
+  // only waits until they can be chosen.
   async function select(arg) {
     const wanted = arg.value === undefined || arg.value === null ? null : [arg.value].flat().map(String);
     const { el, chosen, ...answer } = await until(arg, () => {
@@ -25,7 +26,7 @@
       if (!el.multiple && values.length !== 1) return fail('wrong_element', { reason: 'takes one value' });
       return ready(el, 'select') ?? pick(el, values, option);
     });
-    if (!answer.ok) return JSON.stringify(answer);
+    if (!answer.ok || arg.look) return JSON.stringify(answer);
     const before = new Set(el.selectedOptions);
     const changed = before.size !== chosen.size || [...chosen].some((o) => !before.has(o));
     if (changed) {
@@ -35,7 +36,8 @@
       fire(el, 'input', 'change');
     }
     const labels = aria.secret(el) ? null : { labels: Array.from(el.selectedOptions, (o) => short(label(o))).slice(0, 100) };
-    return JSON.stringify({ ok: true, ...shown(el), ...labels, el: describe(el) });
+    const matches = el.selectedOptions.length === chosen.size && [...el.selectedOptions].every((o) => chosen.has(o));
+    return JSON.stringify({ ok: true, ...shown(el), ...labels, matches, el: describe(el) });
   }
 
   // pick finds the option of each value: by its value before by its label.
@@ -78,9 +80,12 @@ const ticks = (() => {
     return action === 'uncheck' && radio ? fail('wrong_element', { reason: 'a radio button is unchecked by checking another' }) : null;
   }
 
-  // state tells how a box is ticked.
-  function state({ target, action }) {
+  // state tells how a box is ticked: the one that was clicked, by the token of that. Of
+  // one that the page has removed a browser's own box still says it.
+  function state({ target, action, token }) {
     dom.fresh();
+    const clicked = token && guard.element(token);
+    if (clicked && !dom.connected(clicked)) return JSON.stringify({ ok: true, ...(native(clicked) && { checked: now(clicked) }) });
     const found = resolve(target, 'check');
     const no = found.el ? why(found.el, action) : found;
     return JSON.stringify(no ?? { ok: true, checked: now(found.el), el: describe(found.el) });

@@ -8,12 +8,14 @@
   const [left, top, width, height, clientWidth, clientHeight] =
     ['scrollLeft', 'scrollTop', 'scrollWidth', 'scrollHeight', 'clientWidth', 'clientHeight'].map((name) => own(Element, name));
 
+  // In what follows look: it only waits until that can be done.
+
   // focusOn gives an element the focus. For a key that is pressed in it next, token
   // is that of its guard.
   async function focusOn(arg) {
     const question = calls.current();
     const { el, ...answer } = await edits.hold(arg, 'focus');
-    if (!answer.ok) return JSON.stringify(answer);
+    if (!answer.ok || arg.look) return JSON.stringify(answer);
     edits.focus(el);
     const at = dom.focused();
     if (!at || !dom.contains(el, at)) return JSON.stringify(fail('wrong_element', { reason: 'takes no focus' }));
@@ -21,7 +23,8 @@
     return JSON.stringify({ ok: true, el: describe(at), token, ...(saves.watch(at) && { saves: true }) });
   }
 
-  function blur() {
+  function blur({ look }) {
+    if (look) return JSON.stringify({ ok: true });
     dom.fresh();
     const el = dom.focused();
     if (!el || el === dom.body() || el === dom.documentElement()) return JSON.stringify({ ok: true });
@@ -37,7 +40,7 @@
       const found = resolve(arg.target, 'scroll');
       return found.el ? ready(found.el, 'scroll') ?? { ok: true, el: found.el } : found;
     });
-    if (!answer.ok) return JSON.stringify(answer);
+    if (!answer.ok || arg.look) return JSON.stringify(answer);
     if (dy === undefined && to === undefined) return show(el);
     const box = up(el, (e) => wheels(e, to === 'left' || to === 'right')) || scroller() || dom.documentElement();
     const was = { x: left(box), y: top(box) };
