@@ -170,6 +170,27 @@ func TestADragThatFailsLetsGo(t *testing.T) {
 			p.does("drag", sel("#ball", "to", m{"selector": "#goal"}))
 			p.is(dropped, true)
 		},
+		"when its caller goes in a drag of the browser's own": func(c *client) {
+			begun := make(chan struct{}, 100)
+			server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { begun <- struct{}{} }))
+			c.t.Cleanup(server.Close)
+			for _, event := range []string{"dragstart", "dragenter"} {
+				p := c.page(`<div id=a draggable=true style="width:40px;height:40px;background:red"></div>` +
+					`<div id=z style="width:40px;height:40px;background:blue" ondragover="event.preventDefault()" ondrop="window.drops = (window.drops || 0) + 1"></div>`)
+				p.js(fmt.Sprintf(`addEventListener(%q, () => { fetch(%q, {mode: "no-cors"}); for (const end = performance.now() + 2000; performance.now() < end;); }, {once: true}); 1`, event, server.URL))
+				ctx, cancel := context.WithCancel(context.Background())
+				done := make(chan error, 1)
+				go func() { done <- c.Call(ctx, "page.interact", p.with(sel("#a", "action", "drag", "to", m{"selector": "#z"})), nil) }()
+				<-begun
+				cancel()
+				if err := <-done; err == nil {
+					c.t.Error("it was done")
+				}
+				p.js("window.drops = 0; 1") // what was sent before cannot be taken back
+				p.does("drag", sel("#a", "to", m{"selector": "#z"}))
+				p.is("window.drops", 1)
+			}
+		},
 	})
 }
 
@@ -177,15 +198,17 @@ func TestADragThatADialogStopsLetsGo(t *testing.T) {
 	group(t, `{"dialogs":"hold"}`, map[string]func(c *client){
 		"when a dialog opens as the browser begins it": func(c *client) {
 			for _, answer := range []bool{true, false} {
-				p := c.page(`<div id=a draggable=true style="width:40px;height:40px;background:red"></div>
-					<div id=z style="width:40px;height:40px;background:blue" ondragover="event.preventDefault()" ondrop="window.drops = (window.drops || 0) + 1"></div>`)
-				p.js(`let asked = false; a.ondragstart = () => { if (!asked) { asked = true; confirm("Move it?") } }; 1`)
-				if out := p.does("drag", sel("#a", "to", m{"selector": "#z"})); out["dialog"] == nil || out["partly"] != true {
-					c.t.Errorf("it gave %v", out)
+				p := c.page(`<div id=a draggable=true ondragstart="alert('Moved')" style="width:40px;height:40px;background:red"></div>` +
+					`<div id=z style="width:40px;height:40px;background:blue" ondragover="event.preventDefault()" ondrop="window.drops = (window.drops || 0) + 1"></div>`)
+				for range 2 {
+					if out := p.does("drag", sel("#a", "to", m{"selector": "#z"})); out["dialog"] == nil || out["partly"] != true {
+						c.t.Errorf("it gave %v", out)
+					}
+					var v any
+					c.call("page.dialog", p.with(m{"accept": answer}), &v)
+					p.is("window.drops", nil)
 				}
-				var v any
-				c.call("page.dialog", p.with(m{"accept": answer}), &v)
-				p.is("window.drops", nil)
+				p.js("a.ondragstart = null; 1")
 				p.does("drag", sel("#a", "to", m{"selector": "#z"}))
 				p.is("window.drops", 1)
 			}

@@ -100,9 +100,11 @@ func (a *actor) elsewhere(ctx context.Context, e Element) bool {
 func (a *actor) carry(ctx context.Context, from, end Point, guards []guard) (html bool, err error) {
 	s := a.t.Session()
 	begun, cancel := s.Subscribe("Input.dragIntercepted")
-	defer cancel()
 	s.Start("Input.setInterceptDrags", map[string]bool{"enabled": true})
-	over := func() { s.Start("Input.setInterceptDrags", map[string]bool{"enabled": false}) }
+	over := func() {
+		s.Start("Input.setInterceptDrags", map[string]bool{"enabled": false})
+		cancel()
+	}
 	var in input
 	in.move(from, 0, a.mods)
 	in.press(from, "left", 1, a.mods)
@@ -111,52 +113,52 @@ func (a *actor) carry(ctx context.Context, from, end Point, guards []guard) (htm
 		in.move(Point{from.X + (end.X-from.X)*part, from.Y + (end.Y-from.Y)*part}, 1, a.mods)
 	}
 	dragged, err := begins(ctx, begun, func(ctx context.Context) error { return a.flush(ctx, &in) })
-	var last input
 	if err == nil {
-		err = last.drop(dragged, end, a.mods)
-	}
-	if err == nil {
+		var last input
+		last.drop(dragged, end, a.mods)
 		err = a.flush(ctx, &last)
 	}
-	if err != nil && a.sent {
-		a.letGo(ctx, s, from, guards, over)
-	} else {
+	if err == nil || !a.sent {
 		over()
+		return dragged != nil, err
 	}
-	return dragged != nil, err
-}
-
-// letGo ends a drag that has failed where it began, without anything being clicked
-// or dropped, and calls over. Where a dialog is open the drag may begin behind it:
-// Chromium ends when that is not kept from its system then.
-func (a *actor) letGo(ctx context.Context, s *transport.Session, from Point, guards []guard, over func()) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoBound)
-	defer cancel()
 	for _, g := range guards {
 		g.leave(g.token, true)
 	}
-	var in input
-	in.send("Input.cancelDragging", nil)
-	in.move(from, 1, a.mods)
-	in.release(from, "left", 1, a.mods)
-	if a.t.OpenDialog() != nil {
-		go func() {
-			a.afterDialog(func() { in.start(s) }) // before, the page gets no input
-			over()
-		}()
+	a.letGo(ctx, func(ctx context.Context) {
+		if dragged == nil {
+			dragged = inMoment(begun)
+		}
+		var in input
+		in.back(dragged, from, a.mods)
+		in.end(ctx, a.t, s)
+	}, over)
+	return dragged != nil, err
+}
+
+// letGo ends a drag that has failed by let, and calls over then. Where a dialog is open the
+// browser may begin a drag of its own behind it: Chromium ends when that is not kept
+// from its system then. So it waits for the answer, and no other action comes before.
+func (a *actor) letGo(ctx context.Context, let func(context.Context), over func()) {
+	if a.t.OpenDialog() == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoBound)
+		defer cancel()
+		_ = a.barrier(ctx) // let go of before the page knows, the element would be clicked
+		let(ctx)
+		over()
 		return
 	}
-	defer over()
-	_ = a.barrier(ctx) // let go of before the page knows, the element would be clicked
-	sent := in.start(s)
-	_ = a.t.Guarded(ctx, func(ctx context.Context) error {
-		for _, p := range sent {
-			if _, err := p.Wait(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	turn := a.release
+	a.release = func() {}
+	go func() {
+		defer turn()
+		a.afterDialog(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), letGoBound)
+			defer cancel()
+			let(ctx)
+		})
+		over()
+	}()
 }
 
 // afterDialog calls f when the open dialog was answered, unless the tab goes before.
@@ -194,30 +196,59 @@ func begins(ctx context.Context, begun <-chan jsonv2.Value, flush func(context.C
 			return nil, err
 		}
 	}
+	return inMoment(begun), nil
+}
+
+// inMoment is what is told of an HTML drag that may begin now, nil when none does.
+func inMoment(begun <-chan jsonv2.Value) jsonv2.Value {
 	moment := time.NewTimer(dragStart)
 	defer moment.Stop()
 	select {
 	case event := <-begun:
-		return event, nil
+		return event
 	case <-moment.C:
-		return nil, nil
+		return nil
 	}
 }
 
-// drop lets go at the end of a drag; dragged is what the browser has told of an HTML
-// one that it has begun.
-func (in *input) drop(dragged jsonv2.Value, end Point, mods int) error {
+// drop lets go at the end of a drag; dragged is the HTML one that the browser has
+// begun, if any.
+func (in *input) drop(dragged jsonv2.Value, end Point, mods int) {
 	if dragged != nil {
-		var e struct {
-			Data jsonv2.Value `json:"data"`
-		}
-		if err := jsonv2.Unmarshal(dragged, &e); err != nil {
-			return err
-		}
-		for _, kind := range []string{"dragEnter", "dragOver", "drop"} {
-			in.send("Input.dispatchDragEvent", map[string]any{"type": kind, "x": end.X, "y": end.Y, "data": e.Data, "modifiers": mods})
-		}
+		in.drag(dragged, end, mods, "dragEnter", "dragOver", "drop")
 	}
 	in.release(end, "left", 1, mods)
-	return nil
+}
+
+// back lets go where a drag began, without anything being clicked or dropped.
+func (in *input) back(dragged jsonv2.Value, from Point, mods int) {
+	if dragged != nil {
+		in.drag(dragged, from, mods, "dragEnter", "dragCancel")
+	} else {
+		in.send("Input.cancelDragging", nil)
+		in.move(from, 1, mods)
+	}
+	in.release(from, "left", 1, mods)
+}
+
+func (in *input) drag(dragged jsonv2.Value, at Point, mods int, kinds ...string) {
+	var event struct {
+		Data jsonv2.Value `json:"data"`
+	}
+	_ = jsonv2.Unmarshal(dragged, &event) // without data the browser refuses what follows
+	for _, kind := range kinds {
+		in.send("Input.dispatchDragEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "data": event.Data, "modifiers": mods})
+	}
+}
+
+// end sends the events, and waits for their answers, whatever these are.
+func (in *input) end(ctx context.Context, t *target.Tab, s *transport.Session) {
+	_ = t.Guarded(ctx, func(ctx context.Context) error {
+		for _, p := range in.start(s) {
+			if _, err := p.Wait(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

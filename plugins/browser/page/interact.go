@@ -122,7 +122,9 @@ type actor struct {
 	sent  bool  // input events were, or our code has done something
 	early bool  // what came of them was told by the page alone
 	token int64 // of the guard of the last press
-	save  bool  // they may click on a link that saves what it leads to
+
+	release func() // ends the action's turn in the tab
+	save    bool   // they may click on a link that saves what it leads to
 }
 
 // Interact does something with an element of the tab, by real input events. A
@@ -136,12 +138,13 @@ func Interact(ctx context.Context, t *target.Tab, a Action) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	act := &actor{t: t, a: a, release: release}
+	defer func() { act.release() }()
 	if err := t.Answers(ctx); err != nil {
 		return nil, err
 	}
 	defer t.HoldChoosers()()
-	act := &actor{t: t, a: a, end: time.Now().Add(a.Timeout)}
+	act.end = time.Now().Add(a.Timeout)
 	for _, m := range a.Modifiers {
 		act.mods |= modifierKeys[canonical(m)].bit
 	}

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"time"
 )
@@ -10,6 +11,7 @@ import (
 // Mark is a moment in a tab's life, before an action.
 type Mark struct {
 	requested, committed, within, stops, dialogs, errors, downloads, wants int
+	begun                                                                  string // loader of the last navigation
 	tabs                                                                   map[int]bool
 	url                                                                    string
 }
@@ -47,21 +49,35 @@ func (t *Tab) Mark() Mark {
 	for id := range b.tabs {
 		m.tabs[id] = true
 	}
+	m.begun, _ = t.lastBegun()
 	return m
+}
+
+// saving: a navigation that was begun since has come to no document, and may have
+// become a download; mu is held.
+func (t *Tab) saving(m Mark) bool {
+	loader, status := t.lastBegun()
+	return loader != m.begun && status != http.StatusNoContent && status != http.StatusResetContent
 }
 
 // beginBound is how long a navigation or a download that a page has asked for may
 // take to begin.
 const beginBound = 5 * time.Second
 
+// lateBound is how long after the end of a navigation that came to no document the
+// browser may take to tell of the download that it has become.
+const lateBound = 500 * time.Millisecond
+
 // Since tells what has come since a mark. When a navigation was begun it waits for
 // the new document, until ctx ends or the tab closes. saves: the page has asked for
 // a download.
 func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 	b := t.browser
+	come := func() bool {
+		return t.committed > m.committed || t.sameDocument > m.within || t.downloads > m.downloads || t.dialog != nil
+	}
 	over := func() bool {
-		return t.committed > m.committed || t.sameDocument > m.within || t.downloads > m.downloads || t.dialog != nil ||
-			t.stops > m.stops && !t.asked && !t.pending() // else it was the load before that has stopped
+		return come() || t.stops > m.stops && !t.asked && !t.pending() // else it was the load before that has stopped
 	}
 	b.mu.Lock()
 	began := t.requested > m.requested
@@ -85,16 +101,16 @@ func (t *Tab) Since(ctx context.Context, m Mark, saves bool) (Effects, error) {
 			err = t.wait(ctx, over)
 		}
 		if err == nil {
-			// What came of a navigation that has only stopped, a download perhaps, is told
-			// in the browser's own session, and was before this answer.
-			err = t.Told(ctx)
+			late, cancel := context.WithTimeout(ctx, lateBound)
+			err = t.wait(late, func() bool { return come() || !t.saving(m) })
+			cancel()
 		}
 		if !waited(err) {
 			return Effects{}, err
 		}
 	}
-	come, cancel := context.WithTimeout(ctx, comeBound)
-	err := t.wait(come, func() bool { return !t.awaits(m.wants) })
+	opening, cancel := context.WithTimeout(ctx, comeBound)
+	err := t.wait(opening, func() bool { return !t.awaits(m.wants) })
 	cancel()
 	if !waited(err) {
 		return Effects{}, err

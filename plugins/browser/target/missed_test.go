@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -256,16 +257,23 @@ func asks(url string) string {
 // TestAnActionWaitsForTheNavigationThatItBegan: the load before it may stop late.
 func TestAnActionWaitsForTheNavigationThatItBegan(t *testing.T) {
 	const cleared = `{"method":"Page.frameClearedScheduledNavigation","sessionId":"a","params":{"frameId":"a"}}`
+	const (
+		nothing = `{"method":"Network.responseReceived","sessionId":"a","params":{"requestId":"L","loaderId":"L","frameId":"a","type":"Document","response":{"status":204}}}`
+		file    = `{"method":"Browser.downloadWillBegin","params":{"frameId":"a","url":"https://a.test/x","suggestedFilename":"x"}}`
+	)
 	for name, play := range map[string]struct {
 		during, after []string // before and after the action asks for its effects
 		navigated     bool
+		wait          time.Duration
 	}{
-		"it was begun":         {[]string{asks(address), begins("L", address), spins("Stopped")}, []string{spins("Started"), comes("L", address)}, true},
-		"it was asked for":     {[]string{asks(address), spins("Stopped")}, []string{begins("L", address), spins("Started"), comes("L", address)}, true},
-		"it comes to nothing":  {[]string{asks(address), spins("Stopped"), begins("L", address)}, []string{spins("Started"), spins("Stopped")}, false},
-		"it is not begun":      {[]string{asks(address), spins("Stopped")}, []string{cleared}, false},
-		"there is none":        {[]string{spins("Stopped")}, nil, false},
-		"the page goes within": {[]string{asks(address)}, []string{`{"method":"Page.navigatedWithinDocument","sessionId":"a","params":{"frameId":"a","url":"https://a.test/#x"}}`}, true},
+		"it was begun":         {[]string{asks(address), begins("L", address), spins("Stopped")}, []string{spins("Started"), comes("L", address)}, true, 0},
+		"it was asked for":     {[]string{asks(address), spins("Stopped")}, []string{begins("L", address), spins("Started"), comes("L", address)}, true, 0},
+		"it comes to nothing":  {[]string{asks(address), spins("Stopped"), begins("L", address)}, []string{spins("Started"), spins("Stopped")}, false, lateBound},
+		"there is no content":  {[]string{asks(address), spins("Stopped"), begins("L", address)}, []string{spins("Started"), nothing, spins("Stopped")}, false, 0},
+		"it is a download":     {[]string{asks(address), begins("L", address)}, []string{spins("Started"), spins("Stopped"), file}, false, 0},
+		"it is not begun":      {[]string{asks(address), spins("Stopped")}, []string{cleared}, false, 0},
+		"there is none":        {[]string{spins("Stopped")}, nil, false, 0},
+		"the page goes within": {[]string{asks(address)}, []string{`{"method":"Page.navigatedWithinDocument","sessionId":"a","params":{"frameId":"a","url":"https://a.test/#x"}}`}, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -288,8 +296,12 @@ func TestAnActionWaitsForTheNavigationThatItBegan(t *testing.T) {
 				if over := len(effects) > 0; over != (play.after == nil) {
 					t.Errorf("it has its effects before they have come: %t", over)
 				}
-				p.tell(play.after...)
-				if e := <-effects; e.Navigated != play.navigated || time.Since(began) > 0 {
+				for _, after := range play.after {
+					p.tell(after)
+					synctest.Wait() // it is told by itself
+				}
+				saved := slices.Contains(play.after, file)
+				if e := <-effects; e.Navigated != play.navigated || time.Since(began) != play.wait || (e.Download != nil) != saved {
 					t.Errorf("after %v it has %+v", time.Since(began), e)
 				}
 			})

@@ -233,11 +233,21 @@ func (t *Tab) begunBy(loader string) int {
 	return slices.IndexFunc(t.begun, func(b begun) bool { return b.loader == loader })
 }
 
+// lastBegun is the loader of the navigation that was begun last, and the HTTP status
+// of its answer; mu is held.
+func (t *Tab) lastBegun() (loader string, status int) {
+	if n := len(t.begun); n > 0 {
+		return t.begun[n-1].loader, t.begun[n-1].status
+	}
+	return "", 0
+}
+
 // superseded: the page has begun another navigation meanwhile.
 func (t *Tab) superseded(loader string) bool {
 	t.browser.mu.Lock()
 	defer t.browser.mu.Unlock()
-	return len(t.begun) > 0 && t.begun[len(t.begun)-1].loader != loader
+	last, _ := t.lastBegun()
+	return last != "" && last != loader
 }
 
 // answered is the HTTP status of the answer to a loader's request, 0 when none has

@@ -120,15 +120,28 @@ func (t *Tab) shownURI() string {
 	return t.uri()
 }
 
-// Take waits until no other call changes the tab, and gives what ends the turn.
+// Take waits until no other call changes the tab, and gives what ends the turn. A
+// dialog that is held open ends the wait: the other goes on when it is answered.
 func (t *Tab) Take(ctx context.Context) (release func(), err error) {
-	select {
-	case t.turn <- struct{}{}:
-		return func() { <-t.turn }, nil
-	case <-t.done:
-		return nil, t.cause()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	for {
+		changed := t.Changed()
+		select {
+		case t.turn <- struct{}{}:
+			return func() { <-t.turn }, nil
+		default:
+		}
+		if err := t.Answers(ctx); errors.Is(err, ErrDialogOpen) {
+			return nil, err
+		}
+		select {
+		case t.turn <- struct{}{}:
+			return func() { <-t.turn }, nil
+		case <-t.done:
+			return nil, t.cause()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-changed:
+		}
 	}
 }
 
