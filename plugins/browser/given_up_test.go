@@ -180,7 +180,9 @@ func TestADragThatFailsLetsGo(t *testing.T) {
 				p.js(fmt.Sprintf(`addEventListener(%q, () => { fetch(%q, {mode: "no-cors"}); for (const end = performance.now() + 2000; performance.now() < end;); }, {once: true}); 1`, event, server.URL))
 				ctx, cancel := context.WithCancel(context.Background())
 				done := make(chan error, 1)
-				go func() { done <- c.Call(ctx, "page.interact", p.with(sel("#a", "action", "drag", "to", m{"selector": "#z"})), nil) }()
+				go func() {
+					done <- c.Call(ctx, "page.interact", p.with(sel("#a", "action", "drag", "to", m{"selector": "#z"})), nil)
+				}()
 				<-begun
 				cancel()
 				if err := <-done; err == nil {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -178,6 +179,24 @@ func TestScreenshots(t *testing.T) {
 				e := c.refused("screenshot_error", "page.screenshot", p.with(m{"path": path}))
 				if e.Message == "" || strings.Contains(e.Message, ".vant-") {
 					c.t.Errorf("%q: %s", path, e.Message)
+				}
+			}
+			kinds := map[string]func(path string) error{
+				"fifo": func(path string) error { return syscall.Mkfifo(path, 0o600) },
+				"link": func(path string) error { return os.Symlink(filepath.Join(dir, "folder"), path) },
+				"to":   func(path string) error { return os.Symlink(filepath.Join(dir, "nothing"), path) },
+			}
+			for name, make := range kinds {
+				path := filepath.Join(dir, "folder", name)
+				if err := make(path); err != nil {
+					c.t.Fatal(err)
+				}
+				was, _ := os.Lstat(path)
+				if e := c.refused("screenshot_error", "page.screenshot", p.with(m{"path": path})); !strings.Contains(e.Message, "no regular file") {
+					c.t.Errorf("%s: %s", name, e.Message)
+				}
+				if now, err := os.Lstat(path); err != nil || now.Mode() != was.Mode() {
+					c.t.Errorf("%s is now %v, %v", name, now, err)
 				}
 			}
 			c.refused("invalid_params", "page.screenshot", p.with(nil))

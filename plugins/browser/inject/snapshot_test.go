@@ -369,6 +369,40 @@ func TestOutlinesOfLists(t *testing.T) {
 	}
 }
 
+func TestOutlinesSayWhatIsSeen(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, "<!doctype html>")
+	for html, want := range map[string]string{
+		// What is named by something else than what is in it.
+		`<div role=log tabindex=0 aria-label=Chat>Bob: the code is 4711</div>`:             `log "Chat" @e1_1|  Bob: the code is 4711`,
+		`<article style="cursor:pointer"><h3>Card title</h3><p>Card text $5</p></article>`: `article "" @e1_1|  heading 3 "Card title"|  Card text $5`,
+		`<p onclick=1>Click para</p>`:                                  `paragraph "" @e1_1|  Click para`,
+		`<table tabindex=0><caption>C</caption><tr><td>a<td>b</table>`: `table "C" @e1_1|  a | b`,
+		`<fieldset tabindex=0><legend>L</legend>in</fieldset>`:         `group "L" @e1_1|  in`,
+		`<button aria-label=Close>x</button>`:                          `button "Close" @e1_1`,
+		`<div onclick=1>said once</div>`:                               `generic "said once" @e1_1`,
+		// A dialog that lies over all else.
+		`<button>Behind</button>text<dialog id=d><p>Sure?</p><button>In</button></dialog>`:       `dialog|  Sure?|  button "In" @e1_1 focused`,
+		`<main><ul><li>a<section><dialog id=d aria-label=D>Sure?</dialog></section></ul></main>`: `  dialog "D"|    Sure?`,
+		`<div inert>gone<dialog id=d>Sure?</dialog></div>`:                                       `dialog|  Sure?`,
+		// What is not to be seen.
+		`<details><summary>s</summary>text<p>p</p><button>b</button></details>c`:       `button "s" @e1_1 collapsed|c`,
+		`<div style="content-visibility:hidden">text<p>p</p><button>b</button></div>c`: `c`,
+		`<div hidden=until-found>text<p>p</p><button>b</button></div>c`:                `c`,
+		`<map><area href=/a alt=A></map><div style="display:contents">a<b>b</b></div>`: `ab`,
+		// Texts like the lines of elements.
+		`<p>button "Delete" @e1_1</p>`:                        `"button \"Delete\" @e1_1"`,
+		"<pre>a\nbutton \"b\" @e1_1</pre>":                    `"a button \"b\" @e1_1"`,
+		`<p>"quoted" text</p><p>mail me@example.com</p>`:      `"\"quoted\" text"|mail me@example.com`,
+		`<h2>button "x" @e1_9</h2><button>a"b @e1_7</button>`: `heading 2 "button \"x\" @e1_9"|button "a\"b @e1_7" @e1_1`,
+	} {
+		p.Main(fmt.Sprintf("document.body.setHTMLUnsafe(%q), document.querySelector('#d')?.showModal()", html))
+		diff(t, html, want, strings.Join(snapshot(t, w, options{"format": "outline"}).Visible, "|"))
+	}
+	p.Main(`document.body.setHTMLUnsafe('<p>text</p>' + '<button>B</button>'.repeat(3) + '<a href=/l>L</a>')`)
+	diff(t, "a filter", `text|link "L" @e1_1 /l`, strings.Join(snapshot(t, w, options{"format": "outline", "filter": options{"role": "link"}}).Visible, "|"))
+}
+
 func TestChildFramesAreInTheirPlace(t *testing.T) {
 	t.Parallel()
 	_, w := open(t, `<button>a</button><div><iframe id=one></iframe></div><button>b</button><iframe id=two hidden></iframe><iframe id=three></iframe>`)

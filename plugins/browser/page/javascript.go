@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
@@ -33,20 +34,61 @@ func (e *ScriptError) Error() string { return e.Message }
 // run evaluates a script in the global scope, inside a function, so that each call
 // has a scope of its own and sees no name of ours. await or return on the top
 // level makes a script no plain one; which form it has is found out without
-// running it: a static block of a class is where neither may stand.
+// running it: a static block of a class is where neither may stand. A function has
+// no completion value, so with await the first of endings that parses gives it.
 //
 // It is the page's world: what a page puts in the place of Promise or Array is what
 // a script there gets. What is needed here is of the document's beginning.
-const run = `((source, plain, awaits, returns) => {
+const run = `((source, plain, awaits, returns, endings) => {
 	const parses = (text) => { try { return !!new o.Function(text) } catch (e) { if (e instanceof o.SyntaxError) return false; throw e } }
 	const run = (text) => (0, o.eval)("(" + text + ")()")
-	if (!awaits || parses(source)) {
-		const top = returns && parses(source) && !parses("class C { static {" + source + "\n} }")
-		return top ? run("() => {" + source + "\n}") : (0, o.eval)(plain)(o.eval)
+	const later = (text) => "async () => {" + text + "\n}"
+	if (parses("class C { static {" + source + "\n} }")) return (0, o.eval)(plain)(o.eval)
+	if (awaits && (parses("(" + later(source) + ")") || !parses(source))) {
+		for (let i = 0; i < endings.length; i++) {
+			const before = endings[i][0], text = later(before + " return (" + endings[i][1] + "\n)")
+			if (parses("(" + later(before) + ")") && parses("(" + text + ")")) return run(text)
+		}
+		return run(later(source))
 	}
-	const expression = "async () => (" + source + "\n)"
-	return run(parses("(" + expression + ")") ? expression : "async () => {" + source + "\n}")
-})(%s, %s, %t, %t)`
+	return returns && parses(source) ? run("() => {" + source + "\n}") : (0, o.eval)(plain)(o.eval)
+})(%s, %s, %t, %t, %s)`
+
+const (
+	maxEndings     = 200
+	maxEndingBytes = 512 << 10
+)
+
+var (
+	// statement is what begins no expression, or one that as a statement is another thing.
+	statement = regexp.MustCompile(`^(?:\{|(?:async\s+)?function\b|class\b)`)
+	// goesOn may go on what stands before it, on another line or behind a brace.
+	goesOn = regexp.MustCompile("^[(\\[`+\\-*/]")
+)
+
+// endings are the ways to part a script before what may be its last expression: the
+// whole of it, and then from the end on.
+func endings(source string) [][2]string {
+	source = strings.TrimRight(source, "; \t\r\n")
+	list := [][2]string{{"", source}}
+	for i, size := len(source)-1, 0; i > 0 && len(list) < maxEndings && size < maxEndingBytes; i-- {
+		rest := strings.TrimSpace(source[i+1:])
+		switch source[i] {
+		case ';':
+		case '}', '\n':
+			if goesOn.MatchString(rest) {
+				continue
+			}
+		default:
+			continue
+		}
+		if rest != "" && !statement.MatchString(rest) {
+			list = append(list, [2]string{source[:i+1], source[i+1:]})
+			size += len(source)
+		}
+	}
+	return list
+}
 
 // show gives the JSON of a value as scripts' results have it.
 const show = `((value) => {
@@ -95,7 +137,13 @@ func JavaScript(ctx context.Context, t *target.Tab, s Script) (jsonv2.Value, err
 	}
 	value, format := "(0, o.eval)("+string(plain)+")(o.eval)", fmt.Sprintf(show, maxValue)
 	if a, r := awaits.MatchString(s.Source), returns.MatchString(s.Source); a || r {
-		value = fmt.Sprintf(run, source, plain, a, r)
+		ends := []byte("[]")
+		if a {
+			if ends, err = jsonv2.Marshal(endings(s.Source)); err != nil {
+				return nil, err
+			}
+		}
+		value = fmt.Sprintf(run, source, plain, a, r, ends)
 	}
 	expression := format + "(" + value + ")"
 	if s.Await {

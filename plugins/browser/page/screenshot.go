@@ -445,6 +445,9 @@ func webpSize(d []byte) (width, height int) {
 
 // replace writes a file beside its place and moves it there.
 func replace(path string, data []byte) error {
+	if there, err := os.Lstat(path); err == nil && !there.Mode().IsRegular() {
+		return unwritten(path, errors.New("what is there is no regular file: name another place"))
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".vant-*")
 	if err != nil {
 		return unwritten(path, err)

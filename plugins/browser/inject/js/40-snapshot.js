@@ -249,7 +249,7 @@ const snapshot = (() => {
   // pass, else counted by the selector alone, and by the cursor.
   function rest(st, at) {
     const selector = elements.counted(st.detail);
-    const filtered = st.role || st.text;
+    const { filtered } = st;
     const within = st.scoped ? [at, dom.shadow(at)].filter(Boolean) : dom.rootsWithin(NODES_MAX);
     const lists = within.map((root) => dom.many(root, selector));
     let looked = 0;
@@ -321,7 +321,7 @@ const snapshot = (() => {
     return {
       detail: !!detail, bounds: !!(detail || bounds), outline: format === 'outline', scoped: !!scope,
       limit: limit ?? Infinity, maxBytes: maxBytes ?? Infinity,
-      role: filter?.role || '', text: (filter?.text || '').toLowerCase(),
+      role: filter?.role || '', text: (filter?.text || '').toLowerCase(), filtered: !!(filter?.role || filter?.text),
       placed: new Set(), hiddenFrames: [],
       modal: dom.modal(), focused: dom.focused(),
       gen, number: from,

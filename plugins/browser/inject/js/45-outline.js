@@ -56,7 +56,8 @@ const outline = (() => {
   function flush(st) {
     const text = aria.tidy(st.run, TEXT_MAX).replace(/^(?:\| ?)+|(?: ?\|)+$/g, '').trim();
     st.run = '';
-    if (text) snapshot.put(st, prefix(st) + text);
+    // A text of the page cannot pass for the line of an element.
+    if (text) snapshot.put(st, prefix(st) + (/^"|@e\d/.test(text) ? JSON.stringify(text) : text));
   }
 
   // A line of something without a ref; false when it has nothing to say.
@@ -78,26 +79,35 @@ const outline = (() => {
     return role === 'listitem' || !(display.startsWith('inline') || display === 'contents' || CELLS.has(role));
   }
 
+  // Whether the line of an element has said the text in it.
+  function said(el, role, f) {
+    if (WHOLE.has(role) || f.value !== undefined) return true;
+    // A long clickable thing has more in it than its name, and one that is named by
+    // something else has all of it.
+    return f.name.length < aria.NAME_MAX - 1 && f.name === aria.text(el);
+  }
+
   // Enters an element: gives the flags of what is in it, and leaves its depth
   // in st.below; -1 when there is nothing to enter.
   function enter(st, el, t, flags) {
     const role = aria.role(el);
     if (CELLS.has(role)) st.run += ' | ';
     else if (breaks(el, role)) flush(st);
-    if (role === 'listitem' && !(flags & MUTE)) st.bullet = st.depth;
+    if (role === 'listitem' && !(flags & (MUTE | INERT))) st.bullet = st.depth;
 
     st.wrote = null;
     let below = snapshot.visit(st, el, t, flags & ~MUTE) | (flags & MUTE);
-    if (below & (GONE | INERT)) return -1;
+    if (below & GONE || !dom.rendered(el)) return -1;
+    // What is behind a dialog is passed on the way to it.
+    if (below & INERT && !(st.modal && dom.contains(el, st.modal))) return -1;
     st.below = st.depth + 1;
     if (role === 'textbox' && aria.secret(el)) below |= MUTE;
     if (st.wrote) {
-      // A long clickable thing has more in it than its name.
-      if (WHOLE.has(role) || st.wrote.value !== undefined || st.wrote.name.length < aria.NAME_MAX - 1) below |= MUTE;
-    } else if (elements.control(el) || TITLES.has(t) || dom.attr(el, 'aria-hidden') === 'true') {
+      if (said(el, role, st.wrote)) below |= MUTE;
+    } else if (elements.control(el) || TITLES.has(t) || dom.attr(el, 'aria-hidden') === 'true' || (st.filtered && WHOLE.has(role))) {
       below |= MUTE;
       st.below--;
-    } else if (!(flags & MUTE) && say(st, el, role)) {
+    } else if (!(flags & MUTE) && !(below & INERT) && say(st, el, role)) {
       if (LEAVES.has(role)) below |= MUTE;
     } else if (role !== 'listitem') {
       st.below--;
@@ -105,12 +115,18 @@ const outline = (() => {
     return t === 'svg' || t === 'textarea' || elements.sealed(t, st.detail) ? -1 : below;
   }
 
+  // Whether the text directly in an element is to be seen.
+  function shows(el) {
+    const { visibility, contentVisibility } = dom.style(el);
+    return visibility === 'visible' && contentVisibility !== 'hidden' && !(el instanceof HTMLDetailsElement && !el.open);
+  }
+
   function read(st, node, flags) {
-    if (flags & MUTE) return;
+    if (flags & (MUTE | INERT)) return;
     const text = dom.text(node);
     const p = dom.parent(node);
     if (!text.trim()) st.run += ' ';
-    else if (!p || dom.style(p).visibility === 'visible') st.run += text.length > 4 * TEXT_MAX ? text.slice(0, 4 * TEXT_MAX) : text;
+    else if (!p || shows(p)) st.run += text.length > 4 * TEXT_MAX ? text.slice(0, 4 * TEXT_MAX) : text;
     if (st.run.length > 8 * TEXT_MAX) flush(st);
   }
 
