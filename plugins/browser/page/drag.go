@@ -76,7 +76,7 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 		}
 		return nil, f, nil
 	}
-	if html && err == nil && met.OK && !met.Expired && !met.Dropped {
+	if html && met.OK && !met.Expired && !met.Dropped {
 		return nil, &Failure{Error: "wrong_element", Reason: "it was dragged there, and does not take it", Which: "to"}, nil
 	}
 	return &Outcome{Hit: hit}, nil, nil
@@ -133,7 +133,7 @@ func (a *actor) carry(ctx context.Context, from, end Point, guards []guard) (htm
 		in.back(dragged, from, a.mods)
 		in.end(ctx, a.t, s)
 	}, over)
-	return dragged != nil, err
+	return false, err
 }
 
 // letGo ends a drag that has failed by let, and calls over then. Where a dialog is open the

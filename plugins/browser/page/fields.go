@@ -73,6 +73,10 @@ func (a *actor) whole(ctx context.Context, arg map[string]any) (*Outcome, *Failu
 	if !ans.OK {
 		return nil, &ans.Failure, nil
 	}
+	if ans.How != "" { // the page has made another field of it, which holds what it held
+		a.at.leave(ans.Token, false)
+		return nil, &Failure{Error: "stale_or_missing", Reason: "changed"}, nil
+	}
 	out := &Outcome{Hit: ans.Element}
 	out.holds(ans)
 	return out, nil, nil

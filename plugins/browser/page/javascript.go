@@ -39,20 +39,21 @@ func (e *ScriptError) Error() string { return e.Message }
 //
 // It is the page's world: what a page puts in the place of Promise or Array is what
 // a script there gets. What is needed here is of the document's beginning.
-const run = `((source, plain, awaits, returns, endings) => {
+const run = `((source, plain, awaits, returns, waits, endings) => {
 	const parses = (text) => { try { return !!new o.Function(text) } catch (e) { if (e instanceof o.SyntaxError) return false; throw e } }
 	const run = (text) => (0, o.eval)("(" + text + ")()")
 	const later = (text) => "async () => {" + text + "\n}"
 	if (parses("class C { static {" + source + "\n} }")) return (0, o.eval)(plain)(o.eval)
-	if (awaits && (parses("(" + later(source) + ")") || !parses(source))) {
+	const sync = parses(source)
+	if (awaits && (waits || !sync) && (!sync || parses("(" + later(source) + ")"))) {
 		for (let i = 0; i < endings.length; i++) {
 			const before = endings[i][0], text = later(before + " return (" + endings[i][1] + "\n)")
 			if (parses("(" + later(before) + ")") && parses("(" + text + ")")) return run(text)
 		}
 		return run(later(source))
 	}
-	return returns && parses(source) ? run("() => {" + source + "\n}") : (0, o.eval)(plain)(o.eval)
-})(%s, %s, %t, %t, %s)`
+	return returns && sync ? run("() => {" + source + "\n}") : (0, o.eval)(plain)(o.eval)
+})(%s, %s, %t, %t, %t, %s)`
 
 const (
 	maxEndings     = 200
@@ -60,8 +61,9 @@ const (
 )
 
 var (
-	// statement is what begins no expression, or one that as a statement is another thing.
-	statement = regexp.MustCompile(`^(?:\{|(?:async\s+)?function\b|class\b)`)
+	// statement is what begins no expression, or one that as a statement is another thing,
+	// or a comment, which may hide one.
+	statement = regexp.MustCompile(`^(?:\{|(?:async\s+)?function\b|class\b|let\s*\[|/[/*])`)
 	// goesOn may go on what stands before it, on another line or behind a brace.
 	goesOn = regexp.MustCompile("^[(\\[`+\\-*/]")
 )
@@ -72,14 +74,11 @@ func endings(source string) [][2]string {
 	source = strings.TrimRight(source, "; \t\r\n")
 	list := [][2]string{{"", source}}
 	for i, size := len(source)-1, 0; i > 0 && len(list) < maxEndings && size < maxEndingBytes; i-- {
+		if !strings.ContainsRune(";}\n", rune(source[i])) {
+			continue
+		}
 		rest := strings.TrimSpace(source[i+1:])
-		switch source[i] {
-		case ';':
-		case '}', '\n':
-			if goesOn.MatchString(rest) {
-				continue
-			}
-		default:
+		if source[i] != ';' && goesOn.MatchString(rest) {
 			continue
 		}
 		if rest != "" && !statement.MatchString(rest) {
@@ -143,7 +142,7 @@ func JavaScript(ctx context.Context, t *target.Tab, s Script) (jsonv2.Value, err
 				return nil, err
 			}
 		}
-		value = fmt.Sprintf(run, source, plain, a, r, ends)
+		value = fmt.Sprintf(run, source, plain, a, r, s.Await, ends)
 	}
 	expression := format + "(" + value + ")"
 	if s.Await {

@@ -58,7 +58,8 @@ func (a *actor) upload(ctx context.Context) (*Outcome, *Failure, error) {
 	if c.Mode == "selectSingle" && len(a.a.Files) > 1 {
 		return nil, &Failure{Error: "wrong_element", Reason: "takes one file"}, nil
 	}
-	if err := c.SetFiles(ctx, a.a.Files); err != nil {
+	err = a.t.Guarded(ctx, func(ctx context.Context) error { return c.SetFiles(ctx, a.a.Files) })
+	if err != nil {
 		return nil, nil, err
 	}
 	return out, nil, a.barrier(ctx)

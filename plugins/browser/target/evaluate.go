@@ -251,8 +251,8 @@ func (f *Frame) run(ctx context.Context, s *transport.Session, limit time.Durati
 		if errors.As(err, &refused) && time.Since(began) >= limit {
 			return nil, context.DeadlineExceeded // it was stopped, and the browser has several words for that
 		}
-		if why := context.Cause(ctx); errors.Is(why, context.DeadlineExceeded) || errors.Is(why, context.Canceled) {
-			go unblock(s) // nobody waits for it
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			go unblock(s)
 		}
 		return nil, f.failed(s, err)
 	}

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -123,25 +124,21 @@ func (t *Tab) shownURI() string {
 // Take waits until no other call changes the tab, and gives what ends the turn. A
 // dialog that is held open ends the wait: the other goes on when it is answered.
 func (t *Tab) Take(ctx context.Context) (release func(), err error) {
-	for {
-		changed := t.Changed()
-		select {
-		case t.turn <- struct{}{}:
-			return func() { <-t.turn }, nil
-		default:
-		}
-		if err := t.Answers(ctx); errors.Is(err, ErrDialogOpen) {
-			return nil, err
-		}
-		select {
-		case t.turn <- struct{}{}:
-			return func() { <-t.turn }, nil
-		case <-t.done:
-			return nil, t.cause()
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-changed:
-		}
+	release = func() { <-t.turn }
+	select {
+	case t.turn <- struct{}{}:
+		return release, nil
+	default:
+	}
+	ctx, end := t.guardSince(ctx, math.MaxInt) // a crash is for what has the turn then
+	defer end()
+	select {
+	case t.turn <- struct{}{}:
+		return release, nil
+	case <-t.done:
+		return nil, t.cause()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }
 

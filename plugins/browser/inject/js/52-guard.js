@@ -117,8 +117,7 @@ const guard = (() => {
   function onEvent(e) {
     if (!e.isTrusted || !armed?.live) return;
     if (e.type === 'drop') {
-      const el = met(e), to = armed.to?.deref();
-      armed.dropped = Boolean(el && to && meets(to, el));
+      armed.dropped = true; // pages take it where they have moved what was dragged, or a place for it
       return;
     }
     const clicks = CLICKS.has(e.type);
@@ -173,7 +172,7 @@ const guard = (() => {
       const aim = ref?.deref();
       return aim !== undefined && aim !== null && dom.connected(aim) && meets(aim, hit) && Boolean(meant());
     }, question);
-    armed.to = to && new WeakRef(to);
+    armed.dropped = to instanceof HTMLIFrameElement; // its document is not ours to ask
     return token;
   }
 
@@ -204,8 +203,8 @@ const guard = (() => {
 
   // end disarms, and tells what the action met; missed: nothing, though it was there;
   // partly: the beginning of a press or a key, but not the rest of it; begun: a key
-  // has come down in the element, whatever came then; dropped: what was dragged came
-  // down where it should.
+  // has come down in the element, whatever came then; dropped: something has
+  // taken what was dragged.
   function end(token) {
     if (armed?.token !== token) return null;
     const expired = !armed.live;

@@ -73,7 +73,7 @@ const edits = (() => {
       el.value = probe.value; // this world's setter: what the page put on its own object is not called
       fire(el, 'input', 'change');
     }
-    return { ok: true, ...shown(el) };
+    return { ok: true, ...shown(el), matches: el.value === probe.value };
   }
 
   function prepare(el, k, action, text, question) {

@@ -86,7 +86,7 @@ const ticks = (() => {
     dom.fresh();
     const clicked = token && guard.element(token);
     if (clicked && !dom.connected(clicked)) return JSON.stringify({ ok: true, ...(native(clicked) && { checked: now(clicked) }) });
-    const found = resolve(target, 'check');
+    const found = clicked ? { el: clicked } : resolve(target, 'check');
     const no = found.el ? why(found.el, action) : found;
     return JSON.stringify(no ?? { ok: true, checked: now(found.el), el: describe(found.el) });
   }
