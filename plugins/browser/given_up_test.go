@@ -144,26 +144,41 @@ const (
 	onMove  = `let n = 0; ball.addEventListener('pointermove', (e) => { if (e.buttons && ++n === 1) { %s } }); 1`
 )
 
+// told gives an address that a page asks for, and what tells of each time.
+func (c *client) told() (url string, begun <-chan struct{}) {
+	c.t.Helper()
+	asked := make(chan struct{}, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{} }))
+	c.t.Cleanup(server.Close)
+	return server.URL, asked
+}
+
+// goAfter begins an action, whose caller goes when it has begun.
+func (t *tab) goAfter(begun <-chan struct{}, params m) {
+	t.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- t.Call(ctx, "page.interact", t.with(params), nil) }()
+	select {
+	case <-begun:
+	case err := <-done:
+		t.t.Fatalf("it has ended before it began: %v", err)
+	}
+	cancel()
+	if err := <-done; err == nil {
+		t.t.Error("it was done")
+	}
+}
+
 func TestADragThatFailsLetsGo(t *testing.T) {
 	group(t, "", map[string]func(c *client){
 		"when its caller goes": func(c *client) {
 			p := c.open("/pages/drag-pointer")
-			begun := make(chan struct{}, 100)
-			server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { begun <- struct{}{} }))
-			c.t.Cleanup(server.Close)
-			p.js(fmt.Sprintf(onMove, `fetch('`+server.URL+`', {mode: 'no-cors'}); for (const end = performance.now() + 3000; performance.now() < end;);`))
+			url, begun := c.told()
+			p.js(fmt.Sprintf(onMove, `fetch('`+url+`', {mode: 'no-cors'}); for (const end = performance.now() + 3000; performance.now() < end;);`))
 			p.js("ball.onclick = () => { window.clicked = true }; 1")
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			done := make(chan error, 1)
-			go func() {
-				done <- c.Call(ctx, "page.interact", p.with(sel("#ball", "action", "drag", "to", m{"selector": "#goal"})), nil)
-			}()
-			<-begun
-			cancel()
-			if err := <-done; err == nil {
-				c.t.Error("it was done")
-			}
+			p.goAfter(begun, sel("#ball", "action", "drag", "to", m{"selector": "#goal"}))
 			p.until(m{"function": let})
 			p.is(dropped, false)
 			p.is("window.clicked === true", false)
@@ -171,23 +186,12 @@ func TestADragThatFailsLetsGo(t *testing.T) {
 			p.is(dropped, true)
 		},
 		"when its caller goes in a drag of the browser's own": func(c *client) {
-			begun := make(chan struct{}, 100)
-			server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { begun <- struct{}{} }))
-			c.t.Cleanup(server.Close)
+			url, begun := c.told()
 			for _, event := range []string{"dragstart", "dragenter"} {
 				p := c.page(`<div id=a draggable=true style="width:40px;height:40px;background:red"></div>` +
 					`<div id=z style="width:40px;height:40px;background:blue" ondragover="event.preventDefault()" ondrop="window.drops = (window.drops || 0) + 1"></div>`)
-				p.js(fmt.Sprintf(`addEventListener(%q, () => { fetch(%q, {mode: "no-cors"}); for (const end = performance.now() + 2000; performance.now() < end;); }, {once: true}); 1`, event, server.URL))
-				ctx, cancel := context.WithCancel(context.Background())
-				done := make(chan error, 1)
-				go func() {
-					done <- c.Call(ctx, "page.interact", p.with(sel("#a", "action", "drag", "to", m{"selector": "#z"})), nil)
-				}()
-				<-begun
-				cancel()
-				if err := <-done; err == nil {
-					c.t.Error("it was done")
-				}
+				p.js(fmt.Sprintf(`addEventListener(%q, () => { fetch(%q, {mode: "no-cors"}); for (const end = performance.now() + 2000; performance.now() < end;); }, {once: true}); 1`, event, url))
+				p.goAfter(begun, sel("#a", "action", "drag", "to", m{"selector": "#z"}))
 				p.js("window.drops = 0; 1") // what was sent before cannot be taken back
 				p.does("drag", sel("#a", "to", m{"selector": "#z"}))
 				p.is("window.drops", 1)

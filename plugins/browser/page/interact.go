@@ -121,10 +121,10 @@ type actor struct {
 	mods  int
 	sent  bool  // input events were, or our code has done something
 	early bool  // what came of them was told by the page alone
+	save  bool  // they may click on a link that saves what it leads to
 	token int64 // of the guard of the last press
 
 	release func() // ends the action's turn in the tab
-	save    bool   // they may click on a link that saves what it leads to
 }
 
 // Interact does something with an element of the tab, by real input events. A

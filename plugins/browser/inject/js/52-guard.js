@@ -50,7 +50,8 @@ const guard = (() => {
     const due = performance.now() + LIFE;
     armed = {
       token: ++count, types, el: el && new WeakRef(el), action, accepts, question, live: true, timer: setTimeout(expire, LIFE, due),
-      hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false, inputs: 0, awaited: null, key: null, decided: false, clicked: false, strayed: false, dropped: false,
+      hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false, inputs: 0, awaited: null, key: null, decided: false,
+      clicked: false, strayed: false, dropped: false,
     };
     listen();
     rewritten.observe(document, { childList: true });
