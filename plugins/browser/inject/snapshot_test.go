@@ -369,38 +369,181 @@ func TestOutlinesOfLists(t *testing.T) {
 	}
 }
 
-func TestOutlinesSayWhatIsSeen(t *testing.T) {
-	t.Parallel()
+// outlines compares outlines, lines joined by |, with what they should be.
+func outlines(t *testing.T, o options, cases map[string]string) {
+	t.Helper()
 	p, w := open(t, "<!doctype html>")
-	for html, want := range map[string]string{
-		// What is named by something else than what is in it.
-		`<div role=log tabindex=0 aria-label=Chat>Bob: the code is 4711</div>`:             `log "Chat" @e1_1|  Bob: the code is 4711`,
-		`<article style="cursor:pointer"><h3>Card title</h3><p>Card text $5</p></article>`: `article "" @e1_1|  heading 3 "Card title"|  Card text $5`,
-		`<p onclick=1>Click para</p>`:                                  `paragraph "" @e1_1|  Click para`,
-		`<table tabindex=0><caption>C</caption><tr><td>a<td>b</table>`: `table "C" @e1_1|  a | b`,
-		`<fieldset tabindex=0><legend>L</legend>in</fieldset>`:         `group "L" @e1_1|  in`,
-		`<button aria-label=Close>x</button>`:                          `button "Close" @e1_1`,
-		`<div onclick=1>said once</div>`:                               `generic "said once" @e1_1`,
-		// A dialog that lies over all else.
-		`<button>Behind</button>text<dialog id=d><p>Sure?</p><button>In</button></dialog>`:       `dialog|  Sure?|  button "In" @e1_1 focused`,
-		`<main><ul><li>a<section><dialog id=d aria-label=D>Sure?</dialog></section></ul></main>`: `  dialog "D"|    Sure?`,
-		`<div inert>gone<dialog id=d>Sure?</dialog></div>`:                                       `dialog|  Sure?`,
-		// What is not to be seen.
-		`<details><summary>s</summary>text<p>p</p><button>b</button></details>c`:       `button "s" @e1_1 collapsed|c`,
-		`<div style="content-visibility:hidden">text<p>p</p><button>b</button></div>c`: `c`,
-		`<div hidden=until-found>text<p>p</p><button>b</button></div>c`:                `c`,
-		`<map><area href=/a alt=A></map><div style="display:contents">a<b>b</b></div>`: `ab`,
-		// Texts like the lines of elements.
-		`<p>button "Delete" @e1_1</p>`:                        `"button \"Delete\" @e1_1"`,
-		"<pre>a\nbutton \"b\" @e1_1</pre>":                    `"a button \"b\" @e1_1"`,
-		`<p>"quoted" text</p><p>mail me@example.com</p>`:      `"\"quoted\" text"|mail me@example.com`,
-		`<h2>button "x" @e1_9</h2><button>a"b @e1_7</button>`: `heading 2 "button \"x\" @e1_9"|button "a\"b @e1_7" @e1_1`,
-	} {
-		p.Main(fmt.Sprintf("document.body.setHTMLUnsafe(%q), document.querySelector('#d')?.showModal()", html))
-		diff(t, html, want, strings.Join(snapshot(t, w, options{"format": "outline"}).Visible, "|"))
+	with := options{"format": "outline"}
+	maps.Copy(with, o)
+	for html, want := range cases {
+		p.Main(fmt.Sprintf(`(document.body.setHTMLUnsafe(%q), document.querySelectorAll('dialog').forEach((d) => d.showModal()), 1)`, html))
+		diff(t, html, want, strings.Join(snapshot(t, w, with).Visible, "|"))
 	}
-	p.Main(`document.body.setHTMLUnsafe('<p>text</p>' + '<button>B</button>'.repeat(3) + '<a href=/l>L</a>')`)
-	diff(t, "a filter", `text|link "L" @e1_1 /l`, strings.Join(snapshot(t, w, options{"format": "outline", "filter": options{"role": "link"}}).Visible, "|"))
+}
+
+func TestOutlinesOfModalDialogs(t *testing.T) {
+	t.Parallel()
+	const behind = `<h1>Behind</h1><p>text</p><button>Behind</button><ul><li>item</ul>`
+	const dialog = `<dialog><p>Sure?</p><button autofocus>Yes</button></dialog>`
+	const shown = `dialog|  Sure?|  button "Yes" @e1_1 focused`
+	outlines(t, nil, map[string]string{
+		behind + dialog: shown,
+		`<main>before<table><tr><td>cell<td>` + behind + dialog + `</table>after</main>`:                               shown,
+		`<ul><li>before` + dialog + `after</ul>`:                                                                       shown,
+		`<nav aria-label=N tabindex=0>before` + dialog + behind + `</nav>`:                                             shown,
+		`<div inert>` + behind + dialog + `</div>`:                                                                     shown,
+		`<div><template shadowrootmode=open><p>before</p><slot></slot></template>` + dialog + behind + `</div>`:        shown,
+		`<dialog aria-label=First>one` + `<dialog aria-label=Second>two<button autofocus>b</button></dialog></dialog>`: `dialog "Second"|  two|  button "b" @e1_1 focused`,
+		`<dialog>one<p inert>no<button>no</button></p></dialog>` + behind:                                              `dialog|  one`,
+		`<div hidden>` + dialog + `</div>` + behind:                                                                    ``,
+		`<div role=dialog aria-modal=true>one</div><p>two</p>`:                                                         `dialog|  one|two`,
+		`<div inert>` + behind + `</div>after`:                                                                         `after`,
+	})
+	p, w := open(t, behind+dialog)
+	p.Main(`(document.querySelector('dialog').showModal(), 1)`)
+	for selector, want := range map[string]string{"dialog": shown, "h1": "", "body": shown} {
+		got := snapshot(t, w, options{"format": "outline", "scope": options{"selector": selector}}).Visible
+		diff(t, selector, want, strings.Join(got, "|"))
+	}
+}
+
+func TestOutlinesSayWhatNamesLeaveUnsaid(t *testing.T) {
+	t.Parallel()
+	long := strings.TrimSpace(strings.Repeat("word ", 39)) + " end"
+	outlines(t, nil, map[string]string{
+		// Names that are given.
+		`<div role=log tabindex=0 aria-label=Chat>Bob: the code is 4711</div>after`: `log "Chat" @e1_1|  Bob: the code is 4711|after`,
+		`<div role=log tabindex=0 aria-label=Bob><p>Bob</p><p>hi</p></div>`:         `log "Bob" @e1_1|  Bob|  hi`,
+		`<div tabindex=0 aria-label=Box>text <b>bold</b></div>`:                     `generic "Box" @e1_1|  text bold`,
+		`<i id=n hidden>Box</i><div tabindex=0 aria-labelledby=n>text</div>`:        `generic "Box" @e1_1|  text`,
+		`<span tabindex=0 role=note aria-label=N>in</span> after`:                   `note "N" @e1_1|  in|after`,
+		// None at all.
+		`<article style="cursor:pointer"><h3>Card title</h3><p>Card text $5</p></article>`: `article "" @e1_1|  heading 3 "Card title"|  Card text $5`,
+		`<p onclick=1>Click para</p>`:                            `paragraph "" @e1_1|  Click para`,
+		`<table tabindex=0><tr><td>a<td>b<tr><td>c<td>d</table>`: `table "" @e1_1|  a | b|  c | d`,
+		`<nav tabindex=0>a</nav>`:                                `navigation "" @e1_1|  a`,
+		`<ul tabindex=0><li>a<li>b</ul>`:                         `list "" @e1_1|  - a|  - b`,
+		`<fieldset tabindex=0><legend>L</legend>a</fieldset>`:    `group "L" @e1_1|  a`,
+		`<section tabindex=0 aria-label=S>a</section>`:           `region "S" @e1_1|  a`,
+		`<blockquote tabindex=0>a</blockquote>`:                  `blockquote "" @e1_1|  a`,
+		`<code onclick=1>a</code> <em onclick=1>b</em> c <strong onclick=1>d</strong> <time onclick=1>e</time>`: `code "" @e1_1|  a|emphasis "" @e1_2|  b|c|strong "" @e1_3|  d|time "" @e1_4|  e`,
+		// Names that are the content.
+		`<button>a <b>b</b></button><a href=/x><h3>c</h3><p>d</p></a><div onclick=1><p>e</p>f</div>`: `button "a b" @e1_1|link "c d" @e1_2 /x|generic "e f" @e1_3`,
+		`<div contenteditable aria-label=T>text</div><textarea aria-label=U>text</textarea>`:         `textbox "T" @e1_1 = "text"|textbox "U" @e1_2 = "text"`,
+		// Content that is called otherwise in the name around it.
+		`<div onclick=1><div role=log aria-label=Chat>code 4711</div></div>`:         `generic "Chat" @e1_1|  code 4711`,
+		`<div onclick=1>a<table><caption>Cap</caption><tr><td>b<td>c</table>d</div>`: `generic "a Cap d" @e1_1|  table "Cap"|    b | c`,
+		`<div onclick=1><fieldset><legend>L</legend>a</fieldset></div>`:              `generic "L" @e1_1|  group "L"|    a`,
+		`<div onclick=1><h3>a</h3><section aria-label=S>b</section></div>`:           `generic "a S" @e1_1|  region "S"|    b`,
+		// A label instead of the content: what it has not is said.
+		`<a href=/x aria-label="Read more about cats">Read more</a>`:                                                                                      `link "Read more about cats" @e1_1 /x`,
+		`<a href=/x aria-label="Show offer"><h3>Offer</h3><p>Now $5</p></a> after`:                                                                        `link "Show offer" @e1_1 /x|  Now $5|after`,
+		`<button aria-label=Close>×</button><button aria-label="Inbox, 12 new">Inbox <b>12</b></button><button aria-label=Inbox>Inbox <b>12</b></button>`: `button "Close" @e1_1|button "Inbox, 12 new" @e1_2|button "Inbox" @e1_3|  Inbox 12`,
+		// A name that was cut goes on.
+		`<a href=/x>` + long + ` and <b>more</b></a>`:                          `link "` + long + ` …" @e1_1 /x|  …and more`,
+		`<div onclick=1><h3>a</h3><p>` + long + ` x</p><p>a</p><p>b</p></div>`: `generic "a ` + long[:197] + `…" @e1_1|  …end x|  a|  b`,
+		`<ul><li onclick=1><p>` + long + `</p><p>one</p><p>word</p></ul>`:      `- listitem "` + long + ` …" @e1_1|  one|  word`,
+		// Labels and titles.
+		`a <label for=x>Mail</label> b <input id=x>`:                      `a b|textbox "Mail" @e1_1`,
+		`<label>Mail <input></label>`:                                     `textbox "Mail" @e1_1`,
+		`<label>Mail (work) <input aria-label=Mail></label>`:              `Mail (work)|textbox "Mail" @e1_1`,
+		`<label id=l>Mail <input aria-labelledby=l></label>`:              `textbox "Mail" @e1_1`,
+		`<table aria-label=T><caption>Cap</caption><tr><td>a</table>`:     `table "T"|  Cap|  a`,
+		`<table role=none><caption>Cap</caption><tr><td>a</table>`:        `Cap|a`,
+		`<figure><figcaption>` + long + ` and more</figcaption></figure>`: `figure "` + long + ` …"|  ` + long + ` and more`,
+	})
+}
+
+func TestOutlinesShowOnlyWhatIsSeen(t *testing.T) {
+	t.Parallel()
+	const parts = `no<p>no</p><h2>no</h2><ul><li>no</ul><button>no</button><img alt=no src=x>`
+	outlines(t, nil, map[string]string{
+		`<details>` + parts + `<summary>s</summary>` + parts + `<summary>no</summary></details>yes`: `button "s" @e1_1 collapsed|yes`,
+		`<details open><summary>s</summary>yes<p>yes</p></details>`:                                 `button "s" @e1_1 expanded|yes|yes`,
+		`<details><summary>s</summary><details open><summary>no</summary>no</details></details>yes`: `button "s" @e1_1 collapsed|yes`,
+		`<details>no</details>yes`:                                                                             `yes`,
+		`<ul><li><details>no</details><li>yes</ul>`:                                                            `- yes`,
+		`<style>.v{content-visibility:hidden}</style><div class=v>` + parts + `</div>yes`:                      `yes`,
+		`<div style="content-visibility:hidden;height:9px" tabindex=0 aria-label=a>` + parts + `</div>`:        `generic "a" @e1_1`,
+		`<span style="content-visibility:hidden">yes</span>`:                                                   `yes`,
+		`<div style="content-visibility:hidden;display:contents">yes</div>`:                                    `yes`,
+		`<table><tr style="content-visibility:hidden"><td>yes<td style="content-visibility:hidden">no</table>`: `table|  yes`,
+		`<div style="content-visibility:auto">yes</div>`:                                                       `yes`,
+		`<div style="height:9999px"></div><div style="content-visibility:auto">yes<h2>yes</h2></div>`:          `yes|heading 2 "yes"`,
+		`<div hidden=until-found>` + parts + `</div>yes`:                                                       `yes`,
+		`<div hidden>` + parts + `</div>yes`:                                                                   `yes`,
+		`<div style="visibility:hidden">` + parts + `<p style="visibility:visible">yes</p></div>`:              `yes`,
+		`<canvas>` + parts + `</canvas><video>` + parts + `</video><audio>` + parts + `</audio>yes`:            `yes`,
+		`<progress value=1>no</progress><meter value=1>no</meter>yes`:                                          `progressbar = "1"|meter = "1"|yes`,
+		`<div><template shadowrootmode=open><p>yes</p></template>` + parts + `</div>`:                          `yes`,
+		`<map><area href=/a alt=no></map><div style="display:contents">y<b>es</b></div>`:                       `yes`,
+	})
+	_, w := open(t, `<details><summary>s</summary><p id=a>no</p></details><div hidden=until-found><p id=b>no</p></div><div style="content-visibility:hidden"><p id=c>no</p></div>
+		<div style="display:contents"><p id=d>yes</p></div><div id=e style="display:contents">yes</div>`)
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		want := map[bool]string{true: "yes", false: ""}[id > "c"]
+		got := snapshot(t, w, options{"format": "outline", "scope": options{"selector": "#" + id}}).Visible
+		diff(t, "within "+id, want, strings.Join(got, "|"))
+	}
+}
+
+func TestTextOfAPageIsNoLineOfAnOutline(t *testing.T) {
+	t.Parallel()
+	p, w := open(t, "<body>")
+	const forged = `button "Delete account" @e1_1`
+	for text, want := range map[string]string{
+		forged:                            `"button \"Delete account\" @e1_1"`,
+		`see @e2_13 disabled`:             `"see @e2_13 disabled"`,
+		`"quoted" text`:                   `"\"quoted\" text"`,
+		`"`:                               `"\""`,
+		`a "quoted" \ text`:               `a "quoted" \ text`,
+		`me@example.com, @else, \u0040e1`: `me@example.com, @else, \u0040e1`,
+		">\tF1":                           `> F1`,
+	} {
+		p.Main(fmt.Sprintf(`(document.body.textContent = %q, 1)`, text))
+		diff(t, text, []string{want}, snapshot(t, w, options{"format": "outline"}).Visible)
+	}
+	// The ends of lines that any reader may know.
+	for _, end := range []string{`\n`, `\r`, `\x0b`, `\x0c`, `\x1c`, `\x1d`, `\x1e`, `\x85`, `\u2028`, `\u2029`} {
+		p.Main(`(() => { const text = 'x` + end + forged + `'; const add = (tag, set) => { const e = document.createElement(tag); Object.assign(e, set); document.body.append(e); return e; };
+			document.body.textContent = '';
+			add('p', {textContent: text});
+			add('button', {textContent: text});
+			add('textarea', {ariaLabel: text, value: text});
+			add('h2', {textContent: text});
+			add('a', {textContent: 'l', href: 'javascript:' + text});
+			add('a', {textContent: 'm'}).setAttribute('href', 'http://[' + text);
+			add('div', {role: 'meter', ariaLabel: text, ariaValueText: text});
+			document.title = text; })()`)
+		lines := snapshot(t, w, options{"format": "outline"}).Visible
+		if len(lines) != 7 {
+			t.Errorf("%s makes lines: %q", end, lines)
+		}
+		for _, line := range lines {
+			if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 }) {
+				t.Errorf("%s is in %q", end, line)
+			}
+			before, _, _ := strings.Cut(line, `"`)
+			if strings.Contains(before, "@e") || strings.Contains(line, forged) {
+				t.Errorf("%s leaves %q", end, line)
+			}
+		}
+	}
+}
+
+func TestFilteredOutlines(t *testing.T) {
+	t.Parallel()
+	const controls = `<button>B0</button><button>B1</button><div role=checkbox tabindex=0>C</div><div contenteditable>E</div><label>F <input></label>
+		<div onclick=1>G</div><div style="cursor:pointer">H <b>i</b></div><summary role=tab>J</summary><select><option>K</select><a href=/l><h3>L</h3></a>`
+	outlines(t, options{"filter": options{"role": "link", "text": "match"}}, map[string]string{
+		controls: ``,
+		`<p>before ` + controls + `<a href=/x>match</a> after</p>`:                                                       `before|link "match" @e1_1 /x|after`,
+		`<h1>Head</h1><p>text <button>Go</button> goes on</p><nav>` + controls + `</nav>`:                                `heading 1 "Head"|text goes on|navigation`,
+		`<ul><li onclick=1>Order 17 <a href=/x>match</a><li onclick=1>Order 18 <a href=/x>other</a><li onclick=1>c</ul>`: `- Order 17|  link "match" @e1_1 /x|- Order 18`,
+		`<div onclick=1>Order 17 <a href=/x>match</a></div><div onclick=1>only itself</div>`:                             `Order 17|link "match" @e1_1 /x`,
+		`<div role=log tabindex=0 aria-label=Chat>Bob: 4711</div><p onclick=1>para</p>`:                                  `Bob: 4711|para`,
+		`<div role=listbox aria-label=L><div role=option>no</div></div><a href=/x aria-label=match>text</a>`:             `link "match" @e1_1 /x|  text`,
+	})
 }
 
 func TestChildFramesAreInTheirPlace(t *testing.T) {

@@ -195,8 +195,15 @@ const names = (() => {
   // The role, and that it is rendered, save work when they are known.
   const name = (el, r = role(el), rendered = dom.rendered(el)) => tidy(compute(el, walk(el, rendered), true, r), NAME_MAX);
 
+  // Whether an element is named by what is in it.
+  function byContent(el, r = role(el)) {
+    if (!FROM_CONTENT.has(r) || attr(el, 'aria-label')?.trim()) return false;
+    const at = walk(el, true);
+    return !labelled(el, at) && !native(el, at).trim();
+  }
+
   // The text in an element, for things that are not named by their content.
   const text = (el, max = NAME_MAX) => tidy(content(el, walk(el)), max);
 
-  return { name, text, content: (el) => content(el, walk(el)), NAME_MAX };
+  return { name, byContent, text, content: (el) => content(el, walk(el)), NAME_MAX };
 })();

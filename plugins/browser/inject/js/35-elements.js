@@ -135,6 +135,9 @@ const elements = (() => {
   // Whether an element that is not for interaction counts with detail.
   const telling = (role) => DETAIL.has(role);
 
+  // Whether there is something for interaction in an element.
+  const holds = (el) => dom.firstElement(el) !== null && dom.one(el, COUNTED) !== null;
+
   // What has nothing to say in any form.
   const SKIPPED = new Set(['script', 'style', 'template', 'noscript', 'head', 'title', 'meta', 'link', 'base', 'datalist',
     'param', 'source', 'track', 'col', 'colgroup']);
@@ -145,7 +148,7 @@ const elements = (() => {
 
   return {
     skipped, sealed, mayPoint, points,
-    GONE, INERT, DISABLED, WHOLE, look, found, says, flagsOf, usable, telling, isFrame, control,
+    GONE, INERT, DISABLED, INTERACTIVE, WHOLE, holds, look, found, says, flagsOf, usable, telling, isFrame, control,
     counted: (detail) => (detail ? COUNTED_DETAIL : COUNTED),
   };
 })();

@@ -249,12 +249,11 @@ const snapshot = (() => {
   // pass, else counted by the selector alone, and by the cursor.
   function rest(st, at) {
     const selector = elements.counted(st.detail);
-    const { filtered } = st;
     const within = st.scoped ? [at, dom.shadow(at)].filter(Boolean) : dom.rootsWithin(NODES_MAX);
     const lists = within.map((root) => dom.many(root, selector));
     let looked = 0;
     for (const list of lists) {
-      for (let i = 0; i < list.length && (filtered || !st.full) && looked < REST_MAX; i++, looked++) {
+      for (let i = 0; i < list.length && (st.filtered || !st.full) && looked < REST_MAX; i++, looked++) {
         const el = list[i];
         if (st.handled.has(el) || !elements.says(el, tag(el))) continue;
         take(st, el, st.full ? 0 : elements.flagsOf(el, st.modal), true, false);
@@ -265,10 +264,10 @@ const snapshot = (() => {
         if (looked++ >= REST_MAX) break;
         if (st.handled.has(el) || !elements.points(el)) continue;
         st.extra++;
-        if (filtered || !st.full) take(st, el, st.full ? 0 : elements.flagsOf(el, st.modal), true, true);
+        if (st.filtered || !st.full) take(st, el, st.full ? 0 : elements.flagsOf(el, st.modal), true, true);
       }
     }
-    if (filtered) return;
+    if (st.filtered) return;
     const all = lists.reduce((n, list) => n + list.length, st.extra);
     st.total = Math.max(st.total, st.full ? all : 0);
   }

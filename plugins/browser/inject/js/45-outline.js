@@ -1,15 +1,16 @@
 // The outline: the visible page as an indented text, for a reader that is a
 // language model. What can be acted on has its ref; text inside of it is its
-// name and is not said again.
+// name and is not said again. What the page says cannot pass for a line of ours.
 const outline = (() => {
   const { tag, html } = dom;
-  const { GONE, INERT, WHOLE } = elements;
+  const { GONE, INERT, INTERACTIVE, WHOLE } = elements;
 
   // Further flags of this walk.
   const ALONE = 1 << 30; // came from a slot: its siblings are not the next
   const LEAVE = 1 << 29; // the end of a block
   const MUTE = 1 << 28; // text that is said already, or to nobody
   const ITEM = 1 << 27; // with LEAVE: the end of a list item
+  const FOLDED = 1 << 26; // in an element that need not show what is in it
 
   const NONE = -1; // no bullet is due
 
@@ -22,11 +23,18 @@ const outline = (() => {
     'menubar', 'toolbar', 'radiogroup', 'listbox', 'progressbar', 'meter']);
   const SAID_NAMED = new Set(['img', 'group', 'figure', 'list', 'article', 'iframe']);
   const LEAVES = new Set(['heading', 'img', 'progressbar', 'meter']);
+  const FALLBACK = new Set(['canvas', 'video', 'audio', 'meter', 'progress']); // around what is shown without them
   const TITLES = new Set(['caption', 'legend', 'figcaption']);
   const CELLS = new Set(['cell', 'gridcell', 'columnheader', 'rowheader']);
 
   const spaces = (depth) => '  '.repeat(Math.min(depth, DEPTH_MAX));
-  const indent = (st) => spaces(st.depth);
+  const indent = (st) => spaces(st.place.depth);
+
+  // A text in quotes, in one line for every reader.
+  const quote = (s) => JSON.stringify(s).replace(/[\x7f-\x9f\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+  // A text that looks like the line of an element is in quotes, and only such a one.
+  const plain = (text) => (/^"|@e\d/.test(text) ? quote(text) : text);
 
   // The first line in a list item has its bullet, where the item begins.
   function prefix(st) {
@@ -40,9 +48,9 @@ const outline = (() => {
   function line(st, el, f) {
     flush(st);
     st.wrote = f;
-    let out = `${prefix(st)}${f.role} ${JSON.stringify(f.name)} ${f.ref}`;
+    let out = `${prefix(st)}${f.role} ${quote(f.name)} ${f.ref}`;
     if (f.level) out += ` level ${f.level}`;
-    if (f.value !== undefined) out += ` = ${JSON.stringify(f.value)}`;
+    if (f.value !== undefined) out += ` = ${quote(f.value)}`;
     if (f.checked !== undefined) out += f.checked === 'mixed' ? ' mixed' : f.checked ? ' checked' : ' unchecked';
     if (f.expanded !== undefined) out += f.expanded ? ' expanded' : ' collapsed';
     for (const s of ['selected', 'disabled', 'required', 'focused']) if (f[s]) out += ` ${s}`;
@@ -50,26 +58,116 @@ const outline = (() => {
     return out;
   }
 
-  // An address of this site by its path.
-  const near = (url) => (url.startsWith(`${location.origin}/`) ? url.slice(location.origin.length) : url);
+  // An address of this site by its path. One that could be read as more is in quotes.
+  function near(url) {
+    if (/[\s"\0-\x1f\x7f-\x9f]/.test(url)) return quote(url);
+    return url.startsWith(`${location.origin}/`) ? url.slice(location.origin.length) : url;
+  }
 
   function flush(st) {
-    const text = aria.tidy(st.run, TEXT_MAX).replace(/^(?:\| ?)+|(?: ?\|)+$/g, '').trim();
+    let text = aria.tidy(st.run.replace(/[\0-\x1f\x7f-\x9f]/g, ' '), TEXT_MAX).replace(/^(?:\| ?)+|(?: ?\|)+$/g, '').trim();
     st.run = '';
-    // A text of the page cannot pass for the line of an element.
-    if (text) snapshot.put(st, prefix(st) + (/^"|@e\d/.test(text) ? JSON.stringify(text) : text));
+    if (text && st.place.unsaid) text = st.place.unsaid(text);
+    if (text) snapshot.put(st, prefix(st) + plain(text));
   }
+
+  // ---- what is said already
+  //
+  // Text in an element whose name has all of it is not read: the usual case.
+  // Else a function tells what of each text the name has not.
+
+  // What holds text that it does not add to a name around it.
+  const RENAMED = '[aria-label],[aria-labelledby],table,fieldset,figure';
+
+  // Whether the text in an element is its name. Items are called by theirs.
+  const saysItself = (el, role) => aria.byContent(el, role) || (role === 'listitem' && !aria.name(el, role));
+
+  // What the name of an element leaves unsaid of its text: null for nothing,
+  // undefined when it says none of it.
+  function unsaidIn(el, f) {
+    if (f.value !== undefined || tag(el) === 'select') return null;
+    if (saysItself(el, f.role)) {
+      const cut = f.name.length > aria.NAME_MAX - 64 && f.name.endsWith('…');
+      if (!cut && !(dom.firstElement(el) && dom.one(el, RENAMED))) return null;
+      return after(cut ? f.name.slice(0, -1) : f.name, cut);
+    }
+    return WHOLE.has(f.role) || LEAVES.has(f.role) ? besides(f.name) : undefined;
+  }
+
+  // For a name made of the texts, in their order, which may be cut.
+  function after(name, cut) {
+    const words = name.trim().split(' ');
+    const last = words.at(-1);
+    let at = 0;
+    return (text) => {
+      const run = text.split(' ').filter((word) => word !== '|');
+      for (let i = at; i < words.length; i++) {
+        let n = 0;
+        while (n < run.length && run[n] === words[i + n]) n++;
+        if (n === run.length) {
+          at = i + n;
+          return '';
+        }
+        const end = i + n;
+        if (cut && n > 0 && (end === words.length || (end === words.length - 1 && run[n].startsWith(last)))) {
+          at = words.length;
+          return `…${run.slice(n).join(' ')}`;
+        }
+      }
+      return text;
+    };
+  }
+
+  // For a name that stands instead of the texts: one adds to it by its words.
+  function besides(name) {
+    const words = (s) => s.toLowerCase().split(/\s+/).map((w) => w.replace(/^[^\p{L}\p{N}\p{Sc}]+|[^\p{L}\p{N}\p{Sc}%]+$/gu, '')).filter(Boolean);
+    const said = new Set(words(name));
+    return (text) => (words(text).every((w) => said.has(w)) ? '' : text);
+  }
+
+  // The same for a label or a title, by the name of what it is for.
+  function unsaidOf(el, named) {
+    const own = !dom.has(named, 'aria-label') && !dom.has(named, 'aria-labelledby') && aria.role(named) !== 'none';
+    return own && dom.text(el).length <= aria.NAME_MAX ? null : besides(aria.name(named));
+  }
+
+  // Whether an element that a filter leaves out is said by its text alone. Text
+  // around others is kept.
+  function leftOut(st, el, role) {
+    if (!st.filtered || !elements.found.acts) return false;
+    return INTERACTIVE.has(role) || (saysItself(el, role) && !elements.holds(el));
+  }
+
+  // ---- what is seen
+
+  // Whether what is in an element is not shown, though it is itself.
+  function folds(el) {
+    const style = dom.style(el);
+    return style.contentVisibility === 'hidden' && !/^(?:inline|contents|table-(?:row|column|header|footer).*)$/.test(style.display);
+  }
+
+  const around = (st, el) => {
+    if (!st.above) {
+      st.above = new Set();
+      for (let n = st.modal; n; n = dom.parent(n)) st.above.add(n);
+    }
+    return st.above.has(el);
+  };
+
+  // ---- the walk
 
   // A line of something without a ref; false when it has nothing to say.
   function say(st, el, role) {
     if (!SAID.has(role) && !SAID_NAMED.has(role)) return false;
     const name = aria.name(el);
     if (!name && (SAID_NAMED.has(role) || role === 'heading')) return false;
+    if (dom.style(el).visibility !== 'visible') return false;
     flush(st);
+    if (LEAVES.has(role) && st.place.unsaid?.(name) === '') return true;
     const level = aria.level(el, role);
     const value = aria.value(el, role);
-    snapshot.put(st, `${prefix(st)}${role}${level && role === 'heading' ? ` ${level}` : ''}${name ? ` ${JSON.stringify(name)}` : ''}` +
-      `${value === undefined ? '' : ` = ${JSON.stringify(value)}`}`);
+    snapshot.put(st, `${prefix(st)}${role}${level && role === 'heading' ? ` ${level}` : ''}${name ? ` ${quote(name)}` : ''}` +
+      `${value === undefined ? '' : ` = ${quote(value)}`}`);
     return true;
   }
 
@@ -79,54 +177,55 @@ const outline = (() => {
     return role === 'listitem' || !(display.startsWith('inline') || display === 'contents' || CELLS.has(role));
   }
 
-  // Whether the line of an element has said the text in it.
-  function said(el, role, f) {
-    if (WHOLE.has(role) || f.value !== undefined) return true;
-    // A long clickable thing has more in it than its name, and one that is named by
-    // something else has all of it.
-    return f.name.length < aria.NAME_MAX - 1 && f.name === aria.text(el);
-  }
-
-  // Enters an element: gives the flags of what is in it, and leaves its depth
-  // in st.below; -1 when there is nothing to enter.
+  // Enters an element: gives the flags of what is in it, and leaves the place
+  // of that in st.below; -1 when there is nothing to enter.
   function enter(st, el, t, flags) {
+    if ((flags & FOLDED || el === st.modal) && !dom.rendered(el)) flags |= GONE;
+    flags &= ~FOLDED;
     const role = aria.role(el);
     if (CELLS.has(role)) st.run += ' | ';
     else if (breaks(el, role)) flush(st);
-    if (role === 'listitem' && !(flags & (MUTE | INERT))) st.bullet = st.depth;
+    if (role === 'listitem' && !(flags & (MUTE | INERT))) st.bullet = st.place.depth;
 
     st.wrote = null;
+    st.below = st.place;
     let below = snapshot.visit(st, el, t, flags & ~MUTE) | (flags & MUTE);
-    if (below & GONE || !dom.rendered(el)) return -1;
-    // What is behind a dialog is passed on the way to it.
-    if (below & INERT && !(st.modal && dom.contains(el, st.modal))) return -1;
-    st.below = st.depth + 1;
-    if (role === 'textbox' && aria.secret(el)) below |= MUTE;
-    if (st.wrote) {
-      if (said(el, role, st.wrote)) below |= MUTE;
-    } else if (elements.control(el) || TITLES.has(t) || dom.attr(el, 'aria-hidden') === 'true' || (st.filtered && WHOLE.has(role))) {
-      below |= MUTE;
-      st.below--;
-    } else if (!(flags & MUTE) && !(below & INERT) && say(st, el, role)) {
-      if (LEAVES.has(role)) below |= MUTE;
-    } else if (role !== 'listitem') {
-      st.below--;
-    }
-    return t === 'svg' || t === 'textarea' || elements.sealed(t, st.detail) ? -1 : below;
+    if (below & GONE) return -1;
+    // The modal dialog is in what it makes inert.
+    if (below & INERT) return around(st, el) ? below : -1;
+    if ((role === 'textbox' && aria.secret(el)) || leaves(st, el, t, role, flags)) below |= MUTE;
+    if (t === 'svg' || t === 'textarea' || elements.sealed(t, st.detail) || (!(below & MUTE) && folds(el))) return -1;
+    return (t === 'details' && !dom.has(el, 'open')) || FALLBACK.has(t) ? below | FOLDED : below;
   }
 
-  // Whether the text directly in an element is to be seen.
-  function shows(el) {
-    const { visibility, contentVisibility } = dom.style(el);
-    return visibility === 'visible' && contentVisibility !== 'hidden' && !(el instanceof HTMLDetailsElement && !el.open);
+  // Says what there is to say of an element, and whether that is all: then the
+  // text in it is said.
+  function leaves(st, el, t, role, flags) {
+    const { depth, unsaid } = st.place;
+    if (st.wrote) return saysAll(st, depth + 1, unsaidIn(el, st.wrote));
+    if (leftOut(st, el, role) || dom.attr(el, 'aria-hidden') === 'true') return true;
+    const named = elements.control(el) || (TITLES.has(t) && dom.parent(el));
+    if (named) return flags & MUTE ? true : saysAll(st, depth, unsaidOf(el, named));
+    if (!(flags & MUTE) && say(st, el, role)) {
+      st.below = { depth: depth + 1, unsaid };
+      return LEAVES.has(role);
+    }
+    if (role === 'listitem') st.below = { depth: depth + 1, unsaid };
+    return false;
+  }
+
+  function saysAll(st, depth, unsaid) {
+    if (unsaid !== null) flush(st);
+    st.below = { depth, unsaid: unsaid === null ? st.place.unsaid : unsaid };
+    return unsaid === null;
   }
 
   function read(st, node, flags) {
-    if (flags & (MUTE | INERT)) return;
+    if (flags & (MUTE | INERT | FOLDED)) return;
     const text = dom.text(node);
     const p = dom.parent(node);
     if (!text.trim()) st.run += ' ';
-    else if (!p || shows(p)) st.run += text.length > 4 * TEXT_MAX ? text.slice(0, 4 * TEXT_MAX) : text;
+    else if (!p || dom.style(p).visibility === 'visible') st.run += text.length > 4 * TEXT_MAX ? text.slice(0, 4 * TEXT_MAX) : text;
     if (st.run.length > 8 * TEXT_MAX) flush(st);
   }
 
@@ -134,28 +233,27 @@ const outline = (() => {
   function walk(st, at, flags) {
     st.run = '';
     st.bullet = NONE;
-    st.depth = 0;
     const nodes = [];
     const carried = [];
-    const depths = [];
-    const push = (node, f, depth) => {
+    const places = []; // each with its depth, and what is unsaid there
+    const push = (node, f, place) => {
       nodes.push(node);
       carried.push(f);
-      depths.push(depth);
+      places.push(place);
     };
-    push(at, flags | ALONE, 0);
+    push(at, flags | ALONE | FOLDED, { depth: 0 });
     for (let n = 0; nodes.length && !st.full; n++) {
       if (n >= NODES_MAX) break;
       const node = nodes.pop();
       const above = carried.pop();
-      st.depth = depths.pop();
+      st.place = places.pop();
       if (above & LEAVE) {
         flush(st);
         if (above & ITEM) st.bullet = NONE;
         continue;
       }
       const next = above & ALONE ? null : dom.nextSibling(node);
-      if (next) push(next, above, st.depth);
+      if (next) push(next, above, st.place);
       const kind = dom.type(node);
       if (kind === 3) read(st, node, above);
       if (kind !== 1) continue;
@@ -168,21 +266,21 @@ const outline = (() => {
         if (role === 'listitem') st.bullet = NONE; // it had nothing to say
         continue;
       }
-      if (breaks(node, role)) push(node, role === 'listitem' ? LEAVE | ITEM : LEAVE, st.below);
+      if (breaks(node, role) || st.below.unsaid !== st.place.unsaid || (st.wrote && !(below & MUTE))) push(node, role === 'listitem' ? LEAVE | ITEM : LEAVE, st.below);
       descend(node, t, below, st.below, push);
     }
     if (!st.full) flush(st);
     return nodes.length === 0 && !st.full;
   }
 
-  function descend(el, t, flags, depth, push) {
+  function descend(el, t, flags, place, push) {
     const given = t === 'slot' && html(el) ? dom.assigned(el) : null;
     if (given) {
-      for (let i = given.length - 1; i >= 0; i--) push(given[i], flags | ALONE, depth);
+      for (let i = given.length - 1; i >= 0; i--) push(given[i], flags | ALONE, place);
       return;
     }
     const first = dom.firstChild(dom.shadow(el) || el);
-    if (first) push(first, flags, depth);
+    if (first) push(first, flags, place);
   }
 
   return { line, indent, walk };
