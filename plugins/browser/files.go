@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 
 	"github.com/vant-run/vant/sdk"
@@ -37,21 +38,43 @@ func (f folders) readable(files []string) ([]string, error) {
 	return real, nil
 }
 
-// writable gives the file's own path: what is there itself is replaced, not
-// followed.
+// writable gives the path of the file that path stands for: where it is a link, that
+// is where the link leads, whether or not there is a file yet.
 func (f folders) writable(path string) (string, error) {
-	if f.list == nil || !filepath.IsAbs(path) {
+	if !filepath.IsAbs(path) {
 		return path, nil // a path that cannot be is told later
 	}
-	folder, name := filepath.Split(filepath.Clean(path))
-	at, err := filepath.EvalSymlinks(folder)
-	if err != nil {
-		at = filepath.Clean(folder)
+	at := filepath.Clean(path)
+	for range maxLinks {
+		link, err := os.Readlink(at)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(link) {
+			link = filepath.Join(folderOf(at), link)
+		}
+		at = link
 	}
+	if f.list == nil {
+		return at, nil
+	}
+	at = filepath.Join(folderOf(at), filepath.Base(at))
 	if !f.have(at) {
 		return "", f.denied(path)
 	}
-	return filepath.Join(at, name), nil
+	return at, nil
+}
+
+// maxLinks is how many links one after another are followed.
+const maxLinks = 40
+
+// folderOf gives the folder that a path is in, without symbolic links.
+func folderOf(path string) string {
+	folder := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		return real
+	}
+	return folder
 }
 
 // have tells whether a path without links is one of the folders or below.

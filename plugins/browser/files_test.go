@@ -34,7 +34,7 @@ func tree(t *testing.T, files []string, links map[string]string) string {
 func TestFilesComeFromAndGoToTheirFoldersAlone(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, []string{"in/a.txt", "in/sub/b.txt", "out/c.txt", "inner/d.txt"},
-		map[string]string{"in/file": "out/c.txt", "in/folder": "out", "in/own": "in/sub", "door": "in", "in/new.png": "out/new.png"})
+		map[string]string{"in/file": "out/c.txt", "in/folder": "out", "in/own": "in/sub", "door": "in", "in/new.png": "out/new.png", "in/there": "in/sub/b.txt", "in/later": "in/sub/later.png"})
 	c := alone(t, fmt.Sprintf(`{"upload_from":[%q,%q],"write_to":[%q]}`, dir+"/missing", dir+"/door", dir+"/in"))
 	p := c.open("/pages/upload-visible")
 	p.js("document.body.innerHTML = '<input id=f type=file multiple>'; 1")
@@ -71,7 +71,7 @@ func TestFilesComeFromAndGoToTheirFoldersAlone(t *testing.T) {
 	c.refused("invalid_params", "browser.cdp", p.with(m{"method": "DOM.setFileInputFiles", "params": m{"files": dir + "/out/c.txt"}}))
 	p.is(text, "")
 
-	for name, at := range map[string]string{"in/x.png": "in/x.png", "in/own/x.png": "in/sub/x.png", "door/y.png": "in/y.png", "in/new.png": "in/new.png"} {
+	for name, at := range map[string]string{"in/x.png": "in/x.png", "in/own/x.png": "in/sub/x.png", "door/y.png": "in/y.png", "in/there": "in/sub/b.txt", "in/later": "in/sub/later.png"} {
 		var out struct{ Path string }
 		c.call("page.screenshot", p.with(m{"path": dir + "/" + name}), &out)
 		if out.Path != filepath.Join(dir, at) {
@@ -81,7 +81,7 @@ func TestFilesComeFromAndGoToTheirFoldersAlone(t *testing.T) {
 			t.Errorf("%s: %v, %v", at, info, err)
 		}
 	}
-	for _, name := range []string{"out/x.png", "in/folder/x.png", "in/../x.png", "inner/x.png", "none/x.png", "x.png"} {
+	for _, name := range []string{"out/x.png", "in/new.png", "in/file", "in/folder/x.png", "in/../x.png", "inner/x.png", "none/x.png", "x.png"} {
 		c.refused("permission_denied", "page.screenshot", p.with(m{"path": dir + "/" + name}))
 	}
 	c.refused("screenshot_error", "page.screenshot", p.with(m{"path": dir + "/in/none/x.png"}))
@@ -99,7 +99,7 @@ func TestWithoutFoldersFilesAreTheUsers(t *testing.T) {
 	if got, err := any.readable([]string{dir + "/link"}); err != nil || got[0] != dir+"/link" {
 		t.Errorf("a file is %v, %v", got, err)
 	}
-	if got, err := any.writable(dir + "/link"); err != nil || got != dir+"/link" {
+	if got, err := any.writable(dir + "/link"); err != nil || got != dir+"/a.txt" {
 		t.Errorf("a file is %v, %v", got, err)
 	}
 	none := folders{"write_to", []string{}}

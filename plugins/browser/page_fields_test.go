@@ -277,3 +277,17 @@ func TestUploads(t *testing.T) {
 		},
 	})
 }
+
+func TestAListIsForSelectAlone(t *testing.T) {
+	group(t, "", map[string]func(c *client){
+		"another action says that it is of a wrong type": func(c *client) {
+			p := c.open("/pages/form")
+			for _, action := range []string{"fill", "type", "press"} {
+				e := c.refused("invalid_param_type", "page.interact", p.with(sel("input", "action", action, "value", []string{"a"})))
+				if strings.Contains(e.Message, "missing") || !strings.Contains(e.Message, "/value") {
+					c.t.Errorf("%s: %v", action, e)
+				}
+			}
+		},
+	})
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -61,10 +62,10 @@ func TestJavaScript(t *testing.T) {
 				"Promise.resolve(5)": "5", "await Promise.resolve(6)": "6", "const x = await 7; return x": "7", "(async () => { await null; return 8 })()": "8",
 				"await 1; await 2": "2", "await 5;": "5", "const r = await 5; r": "5", "await 1; [1, 2].map(x => x * 2)": "[2,4]", "await (5)": "5", "const a = await (5); a": "5",
 				"const b = await 1\nb + 1\n": "2", "let s = 0; for (const x of [1, 2]) { s += await x } s": "3", "const f = async () => { await 1; return 2 }; await f()": "2",
-				"const t = `${await 1};\nx`; t": `"1;\nx"`, "await 1; if (false) await 2\n3": "3", "let q = await 1\n(2)": "!", "await 1; (async () => 7)()": "7", "if (await 0) return 1; 2": "2",
-				"const o = await {a: 1}; o // done": `{"a":1}`, "await 1; ({a: 1})": `{"a":1}`, "await 1; function g() {}": "null", "await 1\n[0]": "null", "var await_ = 1; await_": "1", "await null": "null",
-				"await main()\n// helper\nasync function main() { return 1 }": "null", "await 1; /* c */ { 5 }": "null", "await 1; let [z] = [3]; z": "3",
-				"await 1; let [y] = [3]": "null", "return 9": "9", "if (true) return 4; 5": "4", "[1].map(x => { return x + 1 })": "[2]", "'return'": `"return"`, "return await 3": "3", "'await'": `"await"`, "document.title": `"Blank"`, "this === window": "true",
+				"const t = `${await 1};\nx`; t": `"1;\nx"`, "await 1; if (false) await 2\n3": "3", "let q = await 1\n(2)": "!", "await 1; (async () => 7)()": "7", "if (await 0) return 1; 2": "null",
+				"const o = await {a: 1}; o // done": `{"a":1}`, "await 1; ({a: 1})": `{"a":1}`, "await 1; function g() {}": "1", "await 1\n[0]": "null", "var await_ = 1; await_": "1", "await null": "null",
+				"await main()\n// helper\nasync function main() { return 1 }": "1", "await 1; /* c */ { 5 }": "5", "await 1; let [z] = [3]; z": "3",
+				"await 1; let [y] = [3]": "1", "return 9": "9", "if (true) return 4; 5": "4", "[1].map(x => { return x + 1 })": "[2]", "'return'": `"return"`, "return await 3": "3", "'await'": `"await"`, "document.title": `"Blank"`, "this === window": "true",
 				"({__proto__: null, a: 1})": `{"a":1}`, "[]": "[]", "throw_ = 1": "1", "\"use strict\"; (function() { return this === undefined })()": "true",
 				"document.querySelectorAll('script')": `{"0":{}}`, "new (class { get x() { return 1 } })": "{}", "eval('1+1')": "2",
 			} {
@@ -115,7 +116,7 @@ func TestJavaScript(t *testing.T) {
 				c.t.Errorf("%+v", d)
 			}
 			for script, want := range map[string]string{
-				"throw 'a text'": "a text", "throw 5": "5", "throw null": "null", "throw undefined": "undefined", "throw {not: 'an error'}": "Object",
+				"throw 'a text'": "a text", "throw 5": "5", "throw null": "null", "throw undefined": "undefined", "throw {not: 'an error', get x() { window.ran = 1 }}": `Object {"not": "an error"`, "throw ['a', 1]": `["a", 1]`,
 				"Promise.reject(new Error('rejected'))": "Error: rejected", "Promise.reject('why')": "why", "Promise.reject()": "undefined",
 				"throw ''": "", "throw false": "false",
 				"syntax error here": "SyntaxError", "(": "SyntaxError", "await (": "SyntaxError", "1n": "BigInt", "({a: {b: 2n}})": "BigInt",
@@ -128,7 +129,63 @@ func TestJavaScript(t *testing.T) {
 					c.t.Errorf("%s gave %q; want %s", script, e.Message, want)
 				}
 			}
-			p.is("1", 1)
+			p.is("typeof ran", "undefined")
+			for script, want := range map[string][2]int{
+				"null.x": {1, 6}, "await null.x": {1, 12}, "if (1) return null.x": {1, 20}, "await 1;\n null.x": {2, 7}, "await 1; return null.x": {1, 22}, "1;\n x y": {2, 4},
+			} {
+				if _, d := p.failed(script, nil); d.Line != want[0] || d.Column != want[1] || strings.Contains(d.Stack, "script") {
+					c.t.Errorf("%s: %+v; want %v", script, d, want)
+				}
+			}
+			for _, source := range []string{"zzz.y", "(() => zzz.y)()", "x y"} {
+				e := c.refused("javascript_error", "page.wait", p.with(m{"function": source}))
+				if text := fmt.Sprintf("%s", e.Data); strings.Contains(text, "answer") || strings.Contains(text, "settled") || !strings.Contains(text, `"line":1`) {
+					c.t.Errorf("%s: %v", source, text)
+				}
+			}
+		},
+		"a script that awaits has a completion value, and leaves no name": func(c *client) {
+			p := c.open("/pages/blank")
+			before := p.raw("Object.getOwnPropertyNames(window).sort().join()")
+			p.js("window.own = 1; 1")
+			for range 2 {
+				for script, want := range map[string]string{
+					"const r = await 5; r": "5", "await 1; [1,2].map(x => x * 2)": "[2,4]", "await 5;": "5", "if (1) { await 5 }": "5", "for (const x of [1, 2]) await x": "2",
+					"var v = await 4; v + 1": "5", "var {a, b: [w]} = await {a: 1, b: [2]}; a + w": "3", "await 1; { var deep = 6 } deep": "6", "await 1; var own = 2; own": "2",
+					"function f() { return 3 } await 1; f()": "3", "await 1; if (1) { function g() {} } typeof g": `"undefined"`, "class K {} await 1; typeof K": `"function"`,
+					"await 1; await Promise.resolve(7)": "7", "await 1; Promise.resolve(8)": "8", "await 1; NaN": "null", "await 1; document.body": "{}", "await 1; -0": "0",
+					"'use strict'; await 1; (function() { return this === undefined })()": "true", "if (0) return 1; await 2; return 3": "3", "for await (const x of [1]) x": "1",
+					"await 1; undefined": "null", "await 1; typeof $0 + typeof $_": `"undefinedundefined"`, "const h = async () => { return 4 }; await h(); 'return'": `"return"`,
+				} {
+					if got := p.raw(script); got != want {
+						c.t.Errorf("%s gave %s; want %s", script, got, want)
+					}
+				}
+			}
+			p.is("own", 1)
+			p.js("delete window.own")
+			if after := p.raw("Object.getOwnPropertyNames(window).sort().join()"); after != before {
+				c.t.Errorf("the page has %s; it had %s", after, before)
+			}
+			p.is("typeof r + typeof v + typeof f + typeof g + typeof K", strings.Repeat("undefined", 5))
+		},
+		"a script whose caller has gone is ended": func(c *client) {
+			p := c.open("/pages/blank")
+			for _, script := range []string{"for (;;);", "await 1; for (;;);"} {
+				ctx, cancel := context.WithTimeout(c.t.Context(), 300*time.Millisecond)
+				gone, leave := context.WithCancel(context.Background())
+				context.AfterFunc(ctx, leave)
+				began := time.Now()
+				params, _ := json.Marshal(p.with(m{"script": script, "timeout_ms": 12000}))
+				if _, err := p.CallRaw(gone, "page.javascript", params); err == nil {
+					c.t.Errorf("%s has a value", script)
+				}
+				cancel()
+				p.is("1", 1)
+				if took := time.Since(began); took > 6*time.Second {
+					c.t.Errorf("%s kept the tab for %v", script, took)
+				}
+			}
 		},
 		"what does not end is stopped, and the tab goes on": func(c *client) {
 			p, other := c.open("/pages/blank"), c.open("/pages/blank")
@@ -161,6 +218,7 @@ func TestJavaScript(t *testing.T) {
 			} {
 				p.is(change+"; ({a: 1})", m{"a": 1.0})
 				p.is("await Promise.resolve(2)", 2)
+				p.is("const s = await 2; s", 2)
 				p.is("return 3", 3)
 				p.until(m{"function": "true"})
 				p.until(m{"function": "window.turns = (window.turns ?? 0) + 1, turns % 3 == 0"})

@@ -244,6 +244,9 @@ func (in interact) action() (page.Action, error) {
 		text := string(in.Value)
 		a.Value = &text
 	case []any:
+		if in.Action != "select" {
+			return a, sdk.Errorf("invalid_param_type", "/value: expected a text or a number; a list is for select").From(sdk.Caller)
+		}
 		for _, item := range v {
 			switch item := item.(type) {
 			case string:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,63 +32,44 @@ type ScriptError struct {
 // Error implements error.
 func (e *ScriptError) Error() string { return e.Message }
 
-// run evaluates a script in the global scope, inside a function, so that each call
-// has a scope of its own and sees no name of ours. await or return on the top
-// level makes a script no plain one; which form it has is found out without
-// running it: a static block of a class is where neither may stand. A function has
-// no completion value, so with await the first of endings that parses gives it.
+// form finds out, without running it, which form a script has that names await or
+// return: plain, function (return on its top level), expression, async (a function's
+// body), or script, which is followed by its names: + those of var that the page has
+// not, each then a property that can be deleted; - those of var that it has; = those
+// of functions. A static block of a class is where neither await nor return may stand.
 //
 // It is the page's world: what a page puts in the place of Promise or Array is what
 // a script there gets. What is needed here is of the document's beginning.
-const run = `((source, plain, awaits, returns, waits, endings) => {
+const form = `((o, source, { awaits, returns, waits, block, without, names, functions }) => {
 	const parses = (text) => { try { return !!new o.Function(text) } catch (e) { if (e instanceof o.SyntaxError) return false; throw e } }
-	const run = (text) => (0, o.eval)("(" + text + ")()")
-	const later = (text) => "async () => {" + text + "\n}"
-	if (parses("class C { static {" + source + "\n} }")) return (0, o.eval)(plain)(o.eval)
+	const body = (text) => parses("(async () => {" + text + "\n})")
+	const inert = (text) => parses("class C { static {" + text + "\n} }")
+	if (inert(source)) return "plain"
 	const sync = parses(source)
-	if (awaits && (waits || !sync) && (!sync || parses("(" + later(source) + ")"))) {
-		for (let i = 0; i < endings.length; i++) {
-			const before = endings[i][0], text = later(before + " return (" + endings[i][1] + "\n)")
-			if (parses("(" + later(before) + ")") && parses("(" + text + ")")) return run(text)
-		}
-		return run(later(source))
+	if (!awaits || sync && !(waits && body(source))) return returns && sync ? "function" : "plain"
+	if (!block && parses("(async () => (" + source + "\n))")) return "expression"
+	if (!body("{" + source + "\n}") || returns && !inert(without)) return "async"
+	let found = "", plain = true
+	const unmade = []
+	for (let i = 0; plain && i < names.length; i++) {
+		const name = names[i]
+		if (!parses("let " + name) || body("let " + name + "; {" + source + "\n}")) continue
+		const there = o.own(this, name)
+		// As var of an eval it can be deleted; a let of the page with its name refuses it.
+		try { (0, o.eval)("if (0) var " + name) } catch { plain = false; continue }
+		found += (there ? " -" : " +") + name
+		if (!there) unmade[unmade.length] = name
 	}
-	return returns && sync ? run("() => {" + source + "\n}") : (0, o.eval)(plain)(o.eval)
-})(%s, %s, %t, %t, %t, %s)`
-
-const (
-	maxEndings     = 200
-	maxEndingBytes = 512 << 10
-)
-
-var (
-	// statement is what begins no expression, or one that as a statement is another thing,
-	// or a comment, which may hide one.
-	statement = regexp.MustCompile(`^(?:\{|(?:async\s+)?function\b|class\b|let\s*\[|/[/*])`)
-	// goesOn may go on what stands before it, on another line or behind a brace.
-	goesOn = regexp.MustCompile("^[(\\[`+\\-*/]")
-)
-
-// endings are the ways to part a script before what may be its last expression: the
-// whole of it, and then from the end on.
-func endings(source string) [][2]string {
-	source = strings.TrimRight(source, "; \t\r\n")
-	list := [][2]string{{"", source}}
-	for i, size := len(source)-1, 0; i > 0 && len(list) < maxEndings && size < maxEndingBytes; i-- {
-		if !strings.ContainsRune(";}\n", rune(source[i])) {
-			continue
-		}
-		rest := strings.TrimSpace(source[i+1:])
-		if source[i] != ';' && goesOn.MatchString(rest) {
-			continue
-		}
-		if rest != "" && !statement.MatchString(rest) {
-			list = append(list, [2]string{source[:i+1], source[i+1:]})
-			size += len(source)
-		}
+	if (!plain) {
+		for (let i = 0; i < unmade.length; i++) delete this[unmade[i]]
+		return "async"
 	}
-	return list
-}
+	for (let i = 0; i < functions.length; i++) {
+		const name = functions[i]
+		if (parses("let " + name) && body("let " + name + "; {" + source + "\n}")) found += " =" + name
+	}
+	return "script" + found
+})`
 
 // show gives the JSON of a value as scripts' results have it.
 const show = `((value) => {
@@ -100,15 +82,23 @@ const show = `((value) => {
 
 // settle waits for a promise, and not for what has a then as all objects of the page
 // have.
-const settle = `(async () => {
-	const value = %[1]s
+const settle = `(async (value) => {
 	const whole = value === null || typeof value != "object" && typeof value != "function" || value.then === o.object.then
-	return %[2]s(whole ? value : await value)
-})()`
+	return %s(whole ? value : await value)
+})`
+
+// sourceURL names what is of the script in its stacks; what has no name there is ours.
+const sourceURL = "\n//# sourceURL=script"
 
 var (
-	awaits  = regexp.MustCompile(`\bawait\b`)
-	returns = regexp.MustCompile(`\breturn\b`)
+	awaits    = regexp.MustCompile(`\bawait\b`)
+	returns   = regexp.MustCompile(`\breturn\b`)
+	loops     = regexp.MustCompile(`\bfor\s+await\b`)
+	vars      = regexp.MustCompile(`\bvar\b`)
+	names     = regexp.MustCompile(`[\p{L}\p{Nl}_$][\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}$]*`)
+	functions = regexp.MustCompile(`\bfunction\b[\s*]*([\p{L}\p{Nl}_$][\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}$]*)`)
+	strict    = regexp.MustCompile(`^\s*(?:"use strict"|'use strict')`)
+	block     = regexp.MustCompile(`^\s*\{`)
 )
 
 // Script says what to run.
@@ -120,44 +110,23 @@ type Script struct {
 }
 
 // JavaScript runs a script in the page's own world and gives the JSON of its
-// value. A script that does not end is stopped when its time is over.
+// value. A script that does not end is stopped when its time is over, or ctx ends.
 func JavaScript(ctx context.Context, t *target.Tab, s Script) (jsonv2.Value, error) {
 	f, err := t.Frame(s.Frame)
 	if err != nil {
 		return nil, err
 	}
-	source, err := jsonv2.Marshal(s.Source)
-	if err != nil {
-		return nil, err
-	}
-	plain, err := jsonv2.Marshal("(eval) => eval(" + string(source) + ")")
-	if err != nil {
-		return nil, err
-	}
-	value, format := "(0, o.eval)("+string(plain)+")(o.eval)", fmt.Sprintf(show, maxValue)
-	if a, r := awaits.MatchString(s.Source), returns.MatchString(s.Source); a || r {
-		ends := []byte("[]")
-		if a {
-			if ends, err = jsonv2.Marshal(endings(s.Source)); err != nil {
-				return nil, err
-			}
-		}
-		value = fmt.Sprintf(run, source, plain, a, r, s.Await, ends)
-	}
-	expression := format + "(" + value + ")"
-	if s.Await {
-		expression = fmt.Sprintf(settle, value, format)
-	}
-	expression = "((o) => " + expression + ")(" + target.Originals + ")"
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	text, err := f.Evaluate(ctx, expression, s.Timeout)
-	var thrown *target.Exception
-	if errors.As(err, &thrown) {
-		return nil, scriptError(thrown)
+	kind := "plain"
+	if awaits.MatchString(s.Source) || returns.MatchString(s.Source) {
+		if kind, err = s.form(ctx, f); err != nil {
+			return nil, told(err, 0)
+		}
 	}
+	text, above, err := s.run(ctx, f, kind)
 	if err != nil {
-		return nil, err
+		return nil, told(err, above)
 	}
 	if !json.Valid([]byte(text)) {
 		return nil, &ScriptError{Message: "the page's own JSON.stringify gave no JSON"}
@@ -165,19 +134,156 @@ func JavaScript(ctx context.Context, t *target.Tab, s Script) (jsonv2.Value, err
 	return jsonv2.Value(text), nil
 }
 
-var position = regexp.MustCompile(`<anonymous>:(\d+):(\d+)`)
+// form asks the page for the script's form.
+func (s Script) form(ctx context.Context, f *target.Frame) (string, error) {
+	ask := map[string]any{
+		"awaits": awaits.MatchString(s.Source), "returns": returns.MatchString(s.Source), "waits": s.Await, "block": block.MatchString(s.Source),
+		"without": awaits.ReplaceAllString(loops.ReplaceAllString(s.Source, "for"), "void "), "names": []string{}, "functions": []string{},
+	}
+	if vars.MatchString(s.Source) {
+		ask["names"] = unique(names.FindAllString(s.Source, -1))
+	}
+	if found := functions.FindAllStringSubmatch(s.Source, -1); found != nil {
+		list := make([]string, len(found))
+		for i, m := range found {
+			list[i] = m[1]
+		}
+		ask["functions"] = unique(list)
+	}
+	raw, err := jsonv2.Marshal(ask)
+	if err != nil {
+		return "", err
+	}
+	return f.Evaluate(ctx, form+"("+target.Originals+", "+quote(s.Source)+", "+string(raw)+")", s.left(ctx))
+}
 
-func scriptError(e *target.Exception) *ScriptError {
-	s := &ScriptError{Message: e.Error()}
+// run runs the script in the form that it has. Each call has a scope of its own, and
+// sees no name of ours. above is how many lines of ours stand above its first.
+func (s Script) run(ctx context.Context, f *target.Frame, kind string) (text string, above int, err error) {
+	shown := fmt.Sprintf(show, maxValue)
+	if s.Await {
+		shown = fmt.Sprintf(settle, shown)
+	}
+	var value string
+	switch kind {
+	case "plain": // within a function, so that its names stay there
+		value = "(0, o.eval)(" + quote("(eval) => eval("+quote(s.Source+sourceURL)+")") + ")(o.eval)"
+	case "function":
+		above, value = 1, s.within("(() => {", "})()")
+	case "expression":
+		above, value = 1, s.within("(async () => (", "))()")
+	case "async":
+		above, value = 1, s.within("(async () => {", "})()")
+	default:
+		show := "function(value) { return ((o) => " + shown + ")(" + target.Originals + ")(value) }"
+		text, err = f.Complete(ctx, s.script(strings.Fields(kind)[1:]), show, s.left(ctx))
+		return text, 1, err
+	}
+	text, err = f.Evaluate(ctx, "((o) => "+shown+"("+value+"))("+target.Originals+")", s.left(ctx))
+	return text, above, err
+}
+
+// within is an expression that evaluates the script between two texts.
+func (s Script) within(before, after string) string {
+	return "(0, o.eval)(" + quote(before+"\n"+s.Source+"\n"+after+sourceURL) + ")"
+}
+
+// script is the script for where await may stand on the top level. let, const, class
+// and function stay in its block. The names of var are those of an object around it,
+// and what their declarations left on the page's global object goes with its first
+// step. A function in a block within would become a name of the page, but for a let of
+// that name outside.
+func (s Script) script(declared []string) string {
+	var forgotten, own, outside string
+	for _, d := range declared {
+		switch name := d[1:]; d[0] {
+		case '=':
+			outside += "let " + name + " = this." + name + "; "
+		case '+':
+			forgotten += "delete this." + name + ", "
+			fallthrough
+		default:
+			own += ", " + name + ": undefined"
+		}
+	}
+	before, after := "{"+outside+"{\n", "\n}}"
+	switch {
+	case own != "":
+		before = "with ((" + forgotten + "{__proto__: null" + own + "})) " + before
+	case strict.MatchString(s.Source):
+		before = `"use strict"; ` + before
+	}
+	return before + s.Source + after + sourceURL
+}
+
+// left is how much of the script's time is left.
+func (s Script) left(ctx context.Context) time.Duration {
+	end, _ := ctx.Deadline()
+	return max(min(time.Until(end), s.Timeout), time.Millisecond)
+}
+
+// quote gives a text as a literal of JavaScript.
+func quote(text string) string {
+	raw, err := jsonv2.Marshal(text)
+	if err != nil {
+		return `""` // not for any text
+	}
+	return string(raw)
+}
+
+func unique(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// told is what is said of a failed script.
+func told(err error, above int) error {
+	var thrown *target.Exception
+	if errors.As(err, &thrown) {
+		return scriptError(thrown, above)
+	}
+	return err
+}
+
+var (
+	// position is a place in the script, in a line of a stack.
+	position = regexp.MustCompile(`([ (])script:(\d+):(\d+)`)
+	// unnamed is a line of a stack that is of our code.
+	unnamed = regexp.MustCompile(`^    at (?:.* \()?<anonymous>:\d+:\d+\)?$|^    at async <anonymous>:\d+:\d+$`)
+)
+
+// scriptError tells of an exception in the words and the lines of the script, above
+// whose first there are some of ours.
+func scriptError(e *target.Exception, above int) *ScriptError {
+	s := &ScriptError{}
 	if e.Exception.Description == "" {
-		s.Message = clip(s.Message, maxMessage)
+		s.Message = clip(e.Error(), maxMessage)
 		return s
 	}
-	s.Stack = clip(e.Exception.Description, maxStack)
-	s.Message = clip(firstLine(e.Exception.Description), maxMessage)
-	if m := position.FindStringSubmatch(e.Exception.Description); m != nil {
-		s.Line, _ = strconv.Atoi(m[1])
-		s.Column, _ = strconv.Atoi(m[2])
+	var stack []string
+	for line := range strings.Lines(e.Exception.Description) {
+		line = strings.TrimSuffix(line, "\n")
+		if unnamed.MatchString(line) {
+			continue
+		}
+		if strings.HasPrefix(line, "    at ") {
+			line = position.ReplaceAllStringFunc(line, func(at string) string {
+				m := position.FindStringSubmatch(at)
+				n, _ := strconv.Atoi(m[2])
+				n = max(n-above, 1)
+				if s.Line == 0 {
+					s.Line = n
+					s.Column, _ = strconv.Atoi(m[3])
+				}
+				return fmt.Sprintf("%s<anonymous>:%d:%s", m[1], n, m[3])
+			})
+		}
+		stack = append(stack, line)
 	}
+	if s.Line == 0 && strings.HasPrefix(e.Exception.Description, "SyntaxError: ") && (e.Line > 0 || e.Column > 0) {
+		s.Line, s.Column = max(e.Line+1-above, 1), e.Column+1
+	}
+	s.Stack = clip(strings.Join(stack, "\n"), maxStack)
+	s.Message = clip(firstLine(e.Exception.Description)+e.Exception.Preview.String(), maxMessage)
 	return s
 }

@@ -11,6 +11,7 @@ import (
 	"image/draw"
 	"image/jpeg"
 	"image/png"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -75,6 +76,9 @@ func Screenshot(ctx context.Context, t *target.Tab, s Shot) (Picture, error) {
 	}
 	if info, err := os.Stat(filepath.Dir(s.Path)); err != nil || !info.IsDir() {
 		return Picture{}, &ScreenshotError{"there is no folder " + filepath.Dir(s.Path)}
+	}
+	if err := replaceable(s.Path); err != nil {
+		return Picture{}, &ScreenshotError{err.Error()}
 	}
 	limited, cancel := context.WithTimeout(ctx, pictureBound)
 	defer cancel()
@@ -443,10 +447,36 @@ func webpSize(d []byte) (width, height int) {
 	return 0, 0
 }
 
+// replaceable says why what is at path cannot be replaced by a file.
+func replaceable(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return unwritten(path, err)
+	}
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	kind := "device"
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		kind = "folder"
+	case mode&os.ModeSymlink != 0:
+		kind = "symbolic link"
+	case mode&os.ModeNamedPipe != 0:
+		kind = "pipe"
+	case mode&os.ModeSocket != 0:
+		kind = "socket"
+	}
+	return fmt.Errorf("%s is a %s and is not replaced: give the path of a new or a regular file", path, kind)
+}
+
 // replace writes a file beside its place and moves it there.
 func replace(path string, data []byte) error {
-	if there, err := os.Lstat(path); err == nil && !there.Mode().IsRegular() {
-		return unwritten(path, errors.New("what is there is no regular file: name another place"))
+	if err := replaceable(path); err != nil { // it may have come meanwhile
+		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".vant-*")
 	if err != nil {

@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
@@ -73,5 +77,40 @@ func TestAPictureThatIsTooLargeIsNotDecoded(t *testing.T) {
 	}
 	if out, err := s.annotate(ofSize(t, 80, 60), area{clip: page.Viewport{Width: 40}, boxes: []marked{{"@e1_1", box{5, 5, 20, 20}}}}); err != nil || len(out) == 0 {
 		t.Errorf("a small one gave %v", err)
+	}
+}
+
+func TestOnlyAFileIsReplaced(t *testing.T) {
+	t.Chdir(t.TempDir()) // a socket's path is short
+	for name, make := range map[string]func(string) error{
+		"pipe":          func(at string) error { return syscall.Mkfifo(at, 0o600) },
+		"folder":        func(at string) error { return os.Mkdir(at, 0o700) },
+		"symbolic link": func(at string) error { return os.Symlink("nowhere", at) },
+		"socket": func(at string) error {
+			l, err := net.Listen("unix", at)
+			if err == nil {
+				t.Cleanup(func() { l.Close() })
+			}
+			return err
+		},
+	} {
+		if err := make(name); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.Lstat(name)
+		if err := replace(name, []byte("x")); err == nil || !strings.Contains(err.Error(), "is a "+name) || !strings.Contains(err.Error(), "give the path") {
+			t.Errorf("a %s: %v", name, err)
+		}
+		if after, err := os.Lstat(name); err != nil || !os.SameFile(before, after) {
+			t.Errorf("the %s was replaced: %v", name, err)
+		}
+	}
+	for range 2 {
+		if err := replace("file", []byte("x")); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, _ := filepath.Glob(".vant-*"); len(left) > 0 {
+		t.Errorf("%v are left", left)
 	}
 }

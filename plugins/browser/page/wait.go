@@ -264,7 +264,7 @@ func (c Condition) leaves(ctx context.Context, at *place, end time.Time) (bool, 
 // watch waits in the page's own world until a condition is true; then its answer
 // is "true", and "false" when the time is over. It looks at every frame that is
 // drawn, and from time to time where none is. Number 0 is no timer of the page.
-const watch = `((condition, left, { Promise: P, frame, later, never }) => {
+const watch = `((o) => ((condition, left, { Promise: P, frame, later, never }) => {
 	let over = left <= 0, wake = () => {}
 	const stop = () => { over = true; wake() }
 	const timer = over ? 0 : later(stop, left)
@@ -287,19 +287,19 @@ const watch = `((condition, left, { Promise: P, frame, later, never }) => {
 			} finally { never(timer) }
 		},
 	}
-})(async () => (%s
-), %d, %s)`
+})((0, o.eval)(%s), %d, o))(%s)`
 
 // waitFunction lets the page wait until an expression is true, in whatever document
 // it has then.
 func waitFunction(ctx context.Context, t *target.Tab, source string, end time.Time) error {
+	condition := quote("(async () => (\n" + source + "\n))" + sourceURL)
 	for {
 		changed := t.Changed()
-		text, err := t.Main().Watch(ctx, fmt.Sprintf(watch, source, left(end), target.Originals), max(time.Until(end), 100*time.Millisecond))
+		text, err := t.Main().Watch(ctx, fmt.Sprintf(watch, condition, left(end), target.Originals), max(time.Until(end), 100*time.Millisecond))
 		var thrown *target.Exception
 		switch {
 		case errors.As(err, &thrown):
-			return scriptError(thrown)
+			return scriptError(thrown, 1)
 		case errors.Is(err, target.ErrNavigated):
 		case err != nil:
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
@@ -20,6 +21,8 @@ type evaluation struct {
 		Type     string       `json:"type"`
 		Value    jsonv2.Value `json:"value"`
 		ObjectID string       `json:"objectId"`
+		// Unserializable is what has no JSON: NaN, -0, 5n.
+		Unserializable string `json:"unserializableValue"`
 	} `json:"result"`
 	Exception *Exception `json:"exceptionDetails"`
 }
@@ -33,7 +36,48 @@ type Exception struct {
 		Type        string       `json:"type"`
 		Description string       `json:"description"`
 		Value       jsonv2.Value `json:"value"`
+		Preview     *Preview     `json:"preview"`
 	} `json:"exception"`
+}
+
+// Preview is the first of what an object holds. No getter of it was called.
+type Preview struct {
+	Subtype    string `json:"subtype"`
+	Overflow   bool   `json:"overflow"`
+	Properties []struct {
+		Name  string `json:"name"`
+		Type  string `json:"type"`
+		Value string `json:"value"`
+	} `json:"properties"`
+}
+
+// String gives a plain object or a list as JavaScript writes it, after a space; ""
+// for anything else.
+func (p *Preview) String() string {
+	if p == nil || len(p.Properties) == 0 || p.Subtype != "" && p.Subtype != "array" {
+		return ""
+	}
+	var parts []string
+	for _, q := range p.Properties {
+		value := q.Value
+		switch q.Type {
+		case "string":
+			value = strconv.Quote(value)
+		case "accessor":
+			value = "(...)"
+		}
+		if p.Subtype != "array" {
+			value = strconv.Quote(q.Name) + ": " + value
+		}
+		parts = append(parts, value)
+	}
+	if p.Overflow {
+		parts = append(parts, "…")
+	}
+	if p.Subtype == "array" {
+		return " [" + strings.Join(parts, ", ") + "]"
+	}
+	return " {" + strings.Join(parts, ", ") + "}"
 }
 
 // Error implements error.
@@ -182,19 +226,41 @@ func (in isolated) evaluate(ctx context.Context, expression string) ([]byte, err
 }
 
 // Evaluate runs an expression that gives a string, or a promise of one, in the
-// page's own world. Code that still runs after limit is stopped. What it throws is
-// an *Exception. The string has its JSON escapes undone.
+// page's own world. Code that still runs after limit is stopped, and so is what runs
+// when ctx ends. What it throws is an *Exception. The string has its JSON escapes
+// undone.
 func (f *Frame) Evaluate(ctx context.Context, expression string, limit time.Duration) (string, error) {
+	return f.script(ctx, expression, "", limit)
+}
+
+// Complete is Evaluate for a whole script, where await may stand on the top level: its
+// completion value is given to a function that gives the string. What the script
+// declares on its top level becomes the page's.
+func (f *Frame) Complete(ctx context.Context, script, function string, limit time.Duration) (string, error) {
+	return f.script(ctx, script, function, limit)
+}
+
+func (f *Frame) script(ctx context.Context, source, function string, limit time.Duration) (string, error) {
 	ctx, end := f.tab.guard(ctx)
 	defer end()
 	s, world, err := f.own()
 	if err != nil {
 		return "", err
 	}
+	began := time.Now()
 	e, err := f.run(ctx, s, limit, "Runtime.evaluate", evaluateParams{
-		Expression: expression, ByValue: true, Await: true, AllowEval: true, Gesture: true, World: world,
+		Expression: source, Await: true, AllowEval: true, Gesture: true, Preview: true, World: world, REPL: function != "",
 		Timeout: float64(limit.Milliseconds()),
 	})
+	if err == nil && function != "" {
+		value := argument{Object: e.Result.ObjectID, Value: e.Result.Value, Unserializable: e.Result.Unserializable}
+		e, err = f.run(ctx, s, max(limit-time.Since(began), 0), "Runtime.callFunctionOn", callParams{
+			Function: function, World: world, Arguments: []argument{value}, Await: true, Preview: true,
+		})
+		if value.Object != "" {
+			s.Start("Runtime.releaseObject", map[string]string{"objectId": value.Object})
+		}
+	}
 	if err != nil {
 		return "", err
 	}
@@ -212,14 +278,14 @@ func (f *Frame) Watch(ctx context.Context, expression string, limit time.Duratio
 		return "", err
 	}
 	made, err := f.run(ctx, s, limit, "Runtime.evaluate", evaluateParams{
-		Expression: expression, World: world, Timeout: float64(limit.Milliseconds()),
+		Expression: expression, AllowEval: true, Preview: true, World: world, Timeout: float64(limit.Milliseconds()),
 	})
 	if err != nil {
 		return "", err
 	}
 	defer s.Start("Runtime.releaseObject", map[string]string{"objectId": made.Result.ObjectID})
 	e, err := f.run(ctx, s, limit, "Runtime.callFunctionOn", callParams{
-		Function: "function() { return this.answer() }", Object: made.Result.ObjectID, ByValue: true, Await: true,
+		Function: "function() { return this.answer() }", Object: made.Result.ObjectID, Await: true, Preview: true,
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -245,14 +311,22 @@ func (f *Frame) own() (s *transport.Session, world string, err error) {
 // run evaluates in the page's own world.
 func (f *Frame) run(ctx context.Context, s *transport.Session, limit time.Duration, method string, params any) (*evaluation, error) {
 	began := time.Now()
-	raw, err := s.Start(method, params).Wait(ctx)
+	f.tab.scripts.Add(1)
+	sent := s.Start(method, params)
+	select {
+	case <-sent.Done():
+		f.tab.scripts.Add(-1)
+	case <-ctx.Done():
+		// What is sent after the probe does not run before it is answered.
+		alone := f.tab.scripts.Add(-1) == 0 || errors.Is(ctx.Err(), context.DeadlineExceeded)
+		go f.tab.unblock(ctx, s, sent, probe(s), alone)
+		return nil, f.failed(s, context.Cause(ctx))
+	}
+	raw, err := sent.Wait(ctx)
 	if err != nil {
 		var refused *transport.Error
 		if errors.As(err, &refused) && time.Since(began) >= limit {
 			return nil, context.DeadlineExceeded // it was stopped, and the browser has several words for that
-		}
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			go unblock(s)
 		}
 		return nil, f.failed(s, err)
 	}
@@ -282,31 +356,65 @@ func (e *evaluation) text() (string, error) {
 // answering.
 const idleBound = time.Second
 
-// unblock stops the script that keeps a page from answering, if one does: when
-// none runs, the next one would be stopped, whosever it is.
-func unblock(s *transport.Session) {
-	ctx, cancel := context.WithTimeout(context.Background(), idleBound)
-	defer cancel()
-	if err := s.Call(ctx, "Runtime.evaluate", jsonv2.Value(`{"expression":"1"}`), nil); errors.Is(err, context.DeadlineExceeded) {
-		s.Start("Runtime.terminateExecution", nil)
+// unblock stops the script that keeps a page from answering a probe, if one does:
+// when none runs, the next one would be stopped, whosever it is. A call that has its
+// answer keeps nothing. One that was given up before its time was over, while another's
+// script may be what runs, is not alone and stops nothing: each ends at its own limit.
+func (t *Tab) unblock(ended context.Context, s *transport.Session, call, probe *transport.Pending, alone bool) {
+	t.unblocks <- struct{}{} // two at once would stop two scripts
+	defer func() { <-t.unblocks }()
+	stuck := blocked(probe)
+	select {
+	case <-call.Done():
+	default:
+		if stuck && alone {
+			stop(s)
+		}
 	}
+	_, _ = call.Wait(ended) // from here on its answer is nobody's
 }
 
+// probe asks for what a page answers unless a script keeps it.
+func probe(s *transport.Session) *transport.Pending {
+	return s.Start("Runtime.evaluate", jsonv2.Value(`{"expression":"1"}`))
+}
+
+// blocked tells whether a page does not answer a probe.
+func blocked(probe *transport.Pending) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), idleBound)
+	defer cancel()
+	_, err := probe.Wait(ctx)
+	return errors.Is(err, context.DeadlineExceeded)
+}
+
+// stop ends the script that runs now.
+func stop(s *transport.Session) { s.Start("Runtime.terminateExecution", nil) }
+
+// Neither gives objects by value: that would run their getters.
 type evaluateParams struct {
 	Expression string  `json:"expression"`
-	ByValue    bool    `json:"returnByValue"`
 	Await      bool    `json:"awaitPromise"`
 	AllowEval  bool    `json:"allowUnsafeEvalBlockedByCSP"`
 	Gesture    bool    `json:"userGesture"` // as if a person had done it
+	Preview    bool    `json:"generatePreview"`
+	REPL       bool    `json:"replMode,omitzero"`
 	World      string  `json:"uniqueContextId,omitzero"`
 	Timeout    float64 `json:"timeout,omitzero"`
 }
 
 type callParams struct {
-	Function string `json:"functionDeclaration"`
-	Object   string `json:"objectId"`
-	ByValue  bool   `json:"returnByValue"`
-	Await    bool   `json:"awaitPromise"`
+	Function  string     `json:"functionDeclaration"`
+	Object    string     `json:"objectId,omitzero"`
+	World     string     `json:"uniqueContextId,omitzero"`
+	Arguments []argument `json:"arguments,omitzero"`
+	Await     bool       `json:"awaitPromise"`
+	Preview   bool       `json:"generatePreview"`
+}
+
+type argument struct {
+	Object         string       `json:"objectId,omitzero"`
+	Value          jsonv2.Value `json:"value,omitzero"`
+	Unserializable string       `json:"unserializableValue,omitzero"`
 }
 
 // failed names the failure of a command in one of the tab's processes.

@@ -416,7 +416,7 @@ func newTab(b *Browser, info *targetInfo) *Tab {
 	t := &Tab{
 		ID: b.o.IDs.Tab(), Diagnostics: diagnostics.New(),
 		browser: b, target: cdptarget.ID(info.TargetID), title: info.Title, url: bare(info.URL),
-		turn: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
+		turn: make(chan struct{}, 1), unblocks: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
 		frames: make(map[cdp.FrameID]*Frame), children: make(map[string]bool),
 	}
 	t.main = t.addFrame(info.TargetID, "")

@@ -189,7 +189,9 @@ func (m moment) free() (done func()) {
 		s := t.session
 		t.browser.mu.Unlock()
 		if there {
-			unblock(s)
+			if blocked(probe(s)) {
+				stop(s)
+			}
 		}
 	})
 	return func() { timer.Stop() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -19,10 +20,12 @@ type Tab struct {
 	ID          int
 	Diagnostics *diagnostics.Ring
 
-	browser *Browser
-	target  cdptarget.ID
-	turn    chan struct{} // a place for the call that changes the tab
-	done    chan struct{} // closed when the tab has gone
+	browser  *Browser
+	target   cdptarget.ID
+	turn     chan struct{} // a place for the call that changes the tab
+	done     chan struct{} // closed when the tab has gone
+	unblocks chan struct{} // a place for who ends a script
+	scripts  atomic.Int32  // that callers wait for
 
 	// Guarded by the browser's mu.
 	session       *transport.Session // it may have ended, when the tab is attached to on demand
