@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // FindMarked finds the running processes that were started with marker, an
@@ -70,7 +71,32 @@ func hasMarker(pid int, marker string) bool {
 	return false
 }
 
+// environ reads a process's environment. One that executes another program meanwhile
+// has none for a moment, or not all of it: it is asked again.
 func environ(pid int) ([]byte, error) {
+	for tries := 0; ; tries++ {
+		b, err := readEnviron(pid)
+		if err != nil || tries == execTries {
+			return b, err
+		}
+		// The kernel's own have no memory.
+		s, err := readStat(pid)
+		if err != nil || s.dead() || s.size == 0 || s.environ == int64(len(b)) || len(b) == maxEnviron {
+			return b, nil
+		}
+		if tries > 0 {
+			time.Sleep(execPause)
+		}
+	}
+}
+
+// An exec takes well below a millisecond; on a busy machine it is interrupted.
+const (
+	execTries = 50
+	execPause = time.Millisecond
+)
+
+func readEnviron(pid int) ([]byte, error) {
 	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
 		return nil, err

@@ -2,6 +2,8 @@ package proc_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
@@ -66,6 +68,28 @@ func TestDescendantsReachDown(t *testing.T) {
 	for _, want := range []proc.Identity{r.Identity(), grandchild} {
 		if !slices.Contains(found, want) {
 			t.Errorf("found %v, want %v among them", found, want)
+		}
+	}
+}
+
+func TestAProcessThatExecutesAnotherProgramIsFound(t *testing.T) {
+	mark := "PROC_TEST_MARK=exec-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	script := filepath.Join(t.TempDir(), "again")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p, err := proc.Start(proc.Command{Path: script, Env: []string{mark}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Stop(0) })
+	for i := range 300 {
+		found, err := proc.FindMarked(mark)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) != 1 || found[0].Pid != p.Pid() {
+			t.Fatalf("look %d found %v", i, found)
 		}
 	}
 }

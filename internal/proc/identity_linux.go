@@ -16,7 +16,10 @@ type stat struct {
 	ppid  int
 	pgrp  int
 	start uint64 // clock ticks since boot
+	size  uint64 // bytes of address space
 	rss   int64  // pages in memory
+
+	environ int64 // bytes of the environment; -1 while there is none yet
 }
 
 func readStat(pid int) (stat, error) {
@@ -50,11 +53,23 @@ func parseStat(b []byte) (stat, error) {
 	if err != nil {
 		return stat{}, fmt.Errorf("start time in process status: %w", err)
 	}
+	size, err := strconv.ParseUint(string(f[20]), 10, 64)
+	if err != nil {
+		return stat{}, fmt.Errorf("size in process status: %w", err)
+	}
 	rss, err := strconv.ParseInt(string(f[21]), 10, 64)
 	if err != nil {
 		return stat{}, fmt.Errorf("resident pages in process status: %w", err)
 	}
-	return stat{state: f[0][0], ppid: ppid, pgrp: pgrp, start: start, rss: rss}, nil
+	s := stat{state: f[0][0], ppid: ppid, pgrp: pgrp, start: start, size: size, rss: rss, environ: -1}
+	if len(f) > 48 {
+		from, _ := strconv.ParseUint(string(f[47]), 10, 64)
+		to, _ := strconv.ParseUint(string(f[48]), 10, 64)
+		if to > 0 {
+			s.environ = int64(to - from)
+		}
+	}
+	return s, nil
 }
 
 func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' || s.state == 'x' }

@@ -9,7 +9,7 @@ import (
 
 func TestParseStatIsNotFooledByNames(t *testing.T) {
 	tail := " S 7 8 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 55\n"
-	want := stat{state: 'S', ppid: 7, pgrp: 8, start: 4242, rss: 55}
+	want := stat{state: 'S', ppid: 7, pgrp: 8, start: 4242, rss: 55, environ: -1}
 	for _, name := range []string{"x", "a b", ") Z 1 (", "x) R 2 3"} {
 		got, err := parseStat([]byte("12 (" + name + ")" + tail))
 		if err != nil {
