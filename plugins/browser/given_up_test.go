@@ -219,6 +219,27 @@ func TestADragThatADialogStopsLetsGo(t *testing.T) {
 				p.is("window.drops", 1)
 			}
 		},
+		"when several do, one after the other": func(c *client) {
+			p := c.page(`<div id=a draggable=true style="width:40px;height:40px;background:red"></div>` +
+				`<div id=z style="width:40px;height:40px;background:blue" ondragover="event.preventDefault()" ondrop="window.drops = (window.drops || 0) + 1"></div>`)
+			for _, on := range []string{
+				`a.ondragstart = () => { alert(1); alert(2); alert(3) }`, // before the browser has begun it
+				`a.ondragstart = null; a.onmousedown = () => { a.onmousedown = null; alert(1) }; a.ondragstart = () => { alert(2); alert(3) }`,
+				`a.ondragstart = () => alert(1); a.ondragend = () => { alert(2); alert(3); a.ondragend = null }`, // as it ends
+			} {
+				p.js(on + "; 1")
+				if out := p.does("drag", sel("#a", "to", m{"selector": "#z"})); out["dialog"] == nil || out["partly"] != true {
+					c.t.Errorf("it gave %v", out)
+				}
+				for range 3 {
+					p.answers(m{"accept": true})
+				}
+				p.js("a.ondragstart = null; 1")
+				p.does("drag", sel("#a", "to", m{"selector": "#z"}))
+				p.is("window.drops", 1)
+				p.js("window.drops = 0; 1")
+			}
+		},
 		"when a dialog opens": func(c *client) {
 			p := c.open("/pages/drag-pointer")
 			p.js(fmt.Sprintf(onMove, `confirm('Move it?')`))

@@ -112,3 +112,17 @@ func number(v any) int {
 	}
 	return int(f)
 }
+
+// answers answers a dialog that is open, or comes.
+func (t *tab) answers(answer m) {
+	t.t.Helper()
+	for {
+		err := t.try("page.dialog", t.with(answer), nil)
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "not_found") || t.t.Context().Err() != nil {
+			t.t.Fatal(err)
+		}
+	}
+}

@@ -125,55 +125,79 @@ func (a *actor) carry(ctx context.Context, from, end Point, guards []guard) (htm
 	for _, g := range guards {
 		g.leave(g.token, true)
 	}
-	a.letGo(ctx, func(ctx context.Context) {
+	a.letGo(ctx, func() []*transport.Pending {
 		if dragged == nil {
 			dragged = inMoment(begun)
 		}
 		var in input
 		in.back(dragged, from, a.mods)
-		in.end(ctx, a.t, s)
+		return in.start(s)
 	}, over)
 	return false, err
 }
 
-// letGo ends a drag that has failed by let, and calls over then. Where a dialog is open the
-// browser may begin a drag of its own behind it: Chromium ends when that is not kept
-// from its system then. So it waits for the answer, and no other action comes before.
-func (a *actor) letGo(ctx context.Context, let func(context.Context), over func()) {
-	if a.t.OpenDialog() == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoBound)
-		defer cancel()
-		_ = a.barrier(ctx) // let go of before the page knows, the element would be clicked
-		let(ctx)
-		over()
-		return
-	}
+// letGo ends a drag that has failed by let, and calls over when that was answered. Let
+// go of before the page has dealt with what it was sent, the element would be clicked.
+// A dialog may keep it from that, and the browser begin a drag of its own behind one:
+// Chromium ends when that is not kept from its system then. So each dialog's answer is
+// waited for, whoever waits for the drag, and no other action comes before.
+func (a *actor) letGo(ctx context.Context, let func() []*transport.Pending, over func()) {
 	turn := a.release
 	a.release = func() {}
+	done := make(chan struct{})
 	go func() {
+		defer close(done)
 		defer turn()
-		a.afterDialog(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), letGoBound)
-			defer cancel()
-			let(ctx)
+		a.past(a.barrier)
+		sent := let()
+		err := a.past(func(ctx context.Context) error {
+			return a.t.Guarded(ctx, func(ctx context.Context) error { return answered(ctx, sent) })
 		})
-		over()
-	}()
-}
-
-// afterDialog calls f when the open dialog was answered, unless the tab goes before.
-func (a *actor) afterDialog(f func()) {
-	for {
-		changed := a.t.Changed()
-		switch err := a.t.Answers(context.Background()); {
-		case err == nil:
-			f()
-			return
-		case !errors.Is(err, target.ErrDialogOpen):
+		if err == nil {
+			over()
 			return
 		}
-		<-changed
+		go func() { // a page that is busy still may begin the drag yet
+			_ = answered(context.Background(), sent)
+			over()
+		}()
+	}()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoBound)
+	defer cancel()
+	_ = a.t.Guarded(ctx, func(ctx context.Context) error { // the open dialog is for the caller to answer
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
+		return nil
+	})
+}
+
+// past gives what f does, once no dialog has kept it from its end.
+func (a *actor) past(f func(context.Context) error) error {
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), letGoBound)
+		err := f(ctx)
+		cancel()
+		if !errors.Is(err, target.ErrDialogOpen) {
+			return err
+		}
+		for changed := a.t.Changed(); errors.Is(a.t.Answers(context.Background()), target.ErrDialogOpen); changed = a.t.Changed() {
+			<-changed
+		}
 	}
+}
+
+// answered waits until all were answered, or will not be.
+func answered(ctx context.Context, sent []*transport.Pending) error {
+	for _, p := range sent {
+		select {
+		case <-p.Done():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // begins waits until the browser begins an HTML drag, which keeps the moves from
@@ -239,16 +263,4 @@ func (in *input) drag(dragged jsonv2.Value, at Point, mods int, kinds ...string)
 	for _, kind := range kinds {
 		in.send("Input.dispatchDragEvent", map[string]any{"type": kind, "x": at.X, "y": at.Y, "data": event.Data, "modifiers": mods})
 	}
-}
-
-// end sends the events, and waits for their answers, whatever these are.
-func (in *input) end(ctx context.Context, t *target.Tab, s *transport.Session) {
-	_ = t.Guarded(ctx, func(ctx context.Context) error {
-		for _, p := range in.start(s) {
-			if _, err := p.Wait(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
