@@ -193,6 +193,30 @@ func TestWhatThePageMakesOfAnElementDuringTheAction(t *testing.T) {
 			c.t.Errorf("%v", out)
 		}
 	}
+	tests["a key that leads into a frame of its page is not told as typed"] = func(c *client) {
+		for _, src := range []string{`srcdoc="<input id=i>"`, `src="http://` + strings.Replace(strings.TrimPrefix(site, "http://"), "127.0.0.1", "localhost", 1) + `/pages/blank"`} {
+			p := c.page(`<div tabindex=0 id=d><input id=o><iframe id=f ` + src + `></iframe></div>`)
+			p.until(m{"load": true})
+			p.js(`window.lead = () => f.focus(); d.addEventListener("keydown", () => lead()); 1`)
+			for _, tt := range [][3]string{{"type", "#o", "xyz"}, {"press", "#o", "Control+a"}, {"press", "#d", "Control+a"}} {
+				// The reason says whether the page has seen them: focus_moved or not_reached.
+				if out := p.do(tt[0], sel(tt[1], "value", tt[2])); out["error"] != "covered" {
+					c.t.Errorf("%s, %v: %v", src, tt, out)
+				}
+			}
+			for _, at := range []string{"#o", "#d"} {
+				if out := p.does("press", sel(at, "value", "x")); out["partly"] != true {
+					c.t.Errorf("%s, %s: %v", src, at, out)
+				}
+			}
+			p.js(`lead = () => 0; 1`)
+			for _, key := range []string{"x", "Control+a", "Shift"} {
+				if out := p.does("press", sel("#d", "value", key)); out["partly"] != nil {
+					c.t.Errorf("%s: %v", key, out)
+				}
+			}
+		}
+	}
 	for what, press := range map[string]string{
 		"moved":   `a.style.transform = "translate(300px, 0)"`,
 		"removed": `a.remove()`,
@@ -211,6 +235,23 @@ func TestWhatThePageMakesOfAnElementDuringTheAction(t *testing.T) {
 				c.t.Errorf("of a whole click: %v", out)
 			}
 			p.is("clicks", 1)
+		}
+	}
+	for _, tt := range []struct{ what, press, action string }{
+		{"is removed when it is let go of", `a.onmouseup = () => a.remove()`, "click"},
+		{"is replaced when it is let go of", `a.onmouseup = () => a.replaceWith(a.cloneNode(true))`, "click"},
+		{"is held by what is around it", `document.body.addEventListener("pointerdown", (e) => document.body.setPointerCapture(e.pointerId))`, "click"},
+		{"is removed when it is let go of again", `let n = 0; a.onmouseup = () => { if (++n == 2) a.remove() }`, "dblclick"},
+		{"moves when it is pressed again", `let n = 0; a.onmousedown = () => { if (++n == 2) a.style.transform = "translate(300px, 0)" }`, "dblclick"},
+		{"moves while it is pressed first", `a.onmousedown = () => { a.style.marginLeft = "300px" }; a.onmouseup = document.onmouseup = () => { a.style.marginLeft = 0 }`, "dblclick"},
+	} {
+		tests["an element that "+tt.what+" got part of a "+tt.action] = func(c *client) {
+			p := c.page(`<button id=a>Press</button>`)
+			p.js(`window.clicks = 0; a.addEventListener("click", () => clicks++); ` + tt.press + `; 1`)
+			if out := p.does(tt.action, sel("#a")); out["partly"] != true {
+				c.t.Errorf("%v", out)
+			}
+			p.is(fmt.Sprintf("clicks < %d", map[string]int{"click": 1, "dblclick": 2}[tt.action]), true)
 		}
 	}
 	tests["a box that the page removes is judged by what was clicked"] = func(c *client) {

@@ -14,6 +14,7 @@ const guard = (() => {
   const MODIFIERS = new Set(['Control', 'Shift', 'Alt', 'Meta']);
   const PRESSED = new Set(['click', 'dblclick', 'check', 'uncheck']);
   const LAST = new Set(['pointerup', 'beforeinput']); // of one input: its other events are in the same task
+  const FRAMES = new Set(['iframe', 'frame', 'object', 'embed']);
   const CLICKS = new Set(['click', 'auxclick', 'dblclick', 'contextmenu']);
   const LIFE = 2000; // ms: an action's input comes at once or not at all
   const LATE = 100; // ms more for a page that was too busy to see it come
@@ -51,7 +52,7 @@ const guard = (() => {
     armed = {
       token: ++count, types, el: el && new WeakRef(el), action, accepts, question, live: true, timer: setTimeout(expire, LIFE, due),
       hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false, inputs: 0, awaited: null, key: null, decided: false,
-      clicked: false, strayed: false, dropped: false,
+      released: false, clicked: false, strayed: false, part: false, dropped: false, up: false,
     };
     listen();
     rewritten.observe(document, { childList: true });
@@ -110,7 +111,8 @@ const guard = (() => {
   // page may lead on while it comes down: then the rest of it is stopped.
   function judgeStroke(e) {
     if (armed.decided) return;
-    if (e.type !== 'keyup') judge(e);
+    if (e.type === 'keyup') armed.up = true;
+    else judge(e);
     if (e.type === 'keydown' && !armed.stop && MODIFIERS.has(e.key)) setAside(e);
     armed.decided = armed.stop || e.type === 'keypress' || e.type === 'keyup' && !MODIFIERS.has(e.key);
   }
@@ -129,7 +131,7 @@ const guard = (() => {
     if (armed.action === 'keys') judgeKey(e);
     else if (armed.action === 'stroke') judgeStroke(e);
     else if (e.type === 'pointerdown' || e.type === 'beforeinput' || (PRESSES.includes(e.type) && !armed.pressed)) judge(e);
-    if (e.type === 'pointerdown') armed.pressed = true;
+    if (e.type === 'pointerdown') begin();
     if (e.type === 'mousedown') armed.pressed = false;
     if (!armed.stop) follow(e, clicks);
     if (!armed.stop && !(clicks && armed.question.over)) return;
@@ -140,6 +142,13 @@ const guard = (() => {
     e.stopImmediatePropagation();
   }
 
+  // begin takes note of a press, once the one before has come to its end.
+  function begin() {
+    armed.part = parted();
+    armed.pressed = true;
+    armed.released = armed.clicked = armed.strayed = false;
+  }
+
   // follow sees where the rest of a press goes: the page may move, cover or remove the
   // element that it has begun on.
   function follow(e, clicks) {
@@ -147,7 +156,15 @@ const guard = (() => {
     const el = met(e);
     const there = Boolean(el && armed.accepts(el));
     if (clicks) armed.clicked = there;
-    else armed.strayed = !there;
+    else armed.released = true;
+    armed.strayed ||= !there;
+  }
+
+  // parted: of some press not all has come where it began. A page may keep the click
+  // from us, but not of an element that has gone.
+  function parted() {
+    const el = armed.el?.deref();
+    return armed.part || !armed.clicked && (armed.strayed || armed.released && !(el && dom.connected(el)));
   }
 
   // over is the element under the pointer, as CSS sees it. By itself :hover means
@@ -177,12 +194,13 @@ const guard = (() => {
     return token;
   }
 
-  // within accepts an element and what is in it, and does not keep it alive.
+  // within accepts an element and what is in it, but no document in a frame there, and
+  // does not keep it alive.
   function within(el) {
     const ref = new WeakRef(el);
     return (hit) => {
       const into = ref.deref();
-      return into !== undefined && dom.contains(into, hit);
+      return into !== undefined && dom.contains(into, hit) && (hit === into || !FRAMES.has(dom.tag(hit)));
     };
   }
 
@@ -193,12 +211,18 @@ const guard = (() => {
   // stroke lets keys be pressed in el only: the first decides for all.
   const stroke = (el, question) => arm(STROKES, el, 'stroke', within(el), question);
 
+  // away: keys go into another document, one around this or one in a frame of it.
+  function away() {
+    const at = dom.focused();
+    return !document.hasFocus() || Boolean(at && FRAMES.has(dom.tag(at)));
+  }
+
   // elsewhere fails for keys or a text that were not met: they have gone into another
   // document, or the page keeps its events from us. It gives nothing where the focus
   // is still in el.
   function elsewhere(el) {
     const at = document.hasFocus() ? dom.focused() : null;
-    if (at && el && dom.contains(el, at)) return null;
+    if (at && el && dom.contains(el, at) && !away()) return null;
     return fail('covered', { reason: 'not_reached', ...(at && { covered_by: describe(at) }) });
   }
 
@@ -212,9 +236,9 @@ const guard = (() => {
     const { action, accepts, key } = armed;
     let { hit, blocked } = armed;
     const begun = Boolean(key);
-    const missed = !expired && !hit && !blocked && !begun;
+    const missed = !expired && !hit && !blocked && (!begun || action === 'stroke' && !armed.up);
     if (!hit && !blocked && key?.event.defaultPrevented) hit = key.hit;
-    const partly = Boolean(hit) && (action === 'stroke' ? !armed.decided : armed.strayed && !armed.clicked);
+    const partly = Boolean(hit) && (action === 'stroke' ? !armed.decided : parted());
     disarm();
     dom.fresh();
     if (action === 'hover') {
@@ -317,7 +341,7 @@ const guard = (() => {
 
   Object.assign(api, { outcome, leave, through, onward });
   return {
-    pointer, text, stroke, after, end, elsewhere,
+    pointer, text, stroke, after, end, away, elsewhere,
     element: (token) => (armed?.token === token && armed.el?.deref()) || null,
   };
 })();

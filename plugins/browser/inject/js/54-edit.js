@@ -162,7 +162,7 @@ const edits = (() => {
     const ended = token ? guard.end(token) : null;
     const tell = (answer) => JSON.stringify(ended?.blocked ? { ...answer, blocked: ended.blocked, begun: ended.begun } : answer);
     // Of a key that came down here what it writes may have gone into another document.
-    const strayed = text && ended && !ended.hit && !ended.blocked && (!ended.begun || !document.hasFocus());
+    const strayed = text && ended && !ended.hit && !ended.blocked && (!ended.begun || guard.away());
     expect = sent?.text ?? expect;
     if (!el || !dom.connected(el)) {
       if (strayed) return JSON.stringify(guard.elsewhere(null));
