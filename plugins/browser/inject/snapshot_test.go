@@ -107,6 +107,35 @@ func TestAModalDialogHidesTheRest(t *testing.T) {
 	diff(t, "closed", []string{"button under"}, short(t, snapshot(t, w, nil).Visible))
 }
 
+func TestAModalDialogOfAShadowRootHidesTheRest(t *testing.T) {
+	t.Parallel()
+	for name, inside := range map[string]string{
+		"what it is given":     `<dialog><slot></slot></dialog>`,
+		"its own":              `<dialog><button>in</button></dialog>`,
+		"nothing to focus":     `<dialog><p>text</p></dialog>`,
+		"one in another's one": `<p><template shadowrootmode=open><dialog><button>in</button></dialog></template></p>`,
+	} {
+		p, w := open(t, `<button>under</button><x-d><template shadowrootmode=open>`+inside+`</template><button>in</button></x-d><button>after</button>`)
+		p.Main(`(() => { let root = document.querySelector("x-d").shadowRoot; root = root.querySelector("p")?.shadowRoot ?? root; window.d = root.querySelector("dialog"); d.showModal() })()`)
+		for _, focus := range []string{"1", "document.activeElement.shadowRoot?.activeElement?.blur(), document.activeElement.blur(), 1"} {
+			p.Main(focus)
+			s := snapshot(t, w, nil)
+			want := []string{"button in"}
+			if name == "nothing to focus" {
+				want = []string{}
+			}
+			diff(t, name+": visible", want, short(t, s.Visible))
+			if hidden := strings.Join(short(t, s.Hidden), ","); !strings.Contains(hidden, "button under") || !strings.Contains(hidden, "button after") {
+				t.Errorf("%s: hidden %s", name, hidden)
+			}
+		}
+		p.Main(`d.close()`)
+		if s := snapshot(t, w, nil); len(s.Visible) < 2 {
+			t.Errorf("%s: closed: %v", name, s.Visible)
+		}
+	}
+}
+
 func TestScopeAndFilter(t *testing.T) {
 	t.Parallel()
 	_, w := open(t, `<button>Out</button><div id=s aria-disabled=true><button>In</button><a href=/>Inner</a></div>`)

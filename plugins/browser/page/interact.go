@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -206,7 +207,7 @@ func (a *Action) check() error {
 			return err
 		}
 		if a.Kind == "type" {
-			return need(len([]rune(*a.Value)) <= maxTyped, "value", "longer than 5000 characters: use fill")
+			return need(len([]rune(*a.Value)) <= maxTyped, "value", fmt.Sprintf("longer than %d characters: use fill", maxTyped))
 		}
 	case "upload":
 		for _, file := range a.Files {

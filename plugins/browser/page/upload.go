@@ -33,6 +33,7 @@ func (a *actor) upload(ctx context.Context) (*Outcome, *Failure, error) {
 		if err := h.SetFiles(ctx, a.a.Files); err != nil {
 			return nil, nil, err
 		}
+		a.early = true
 		return &Outcome{Hit: ans.Element}, nil, a.barrier(ctx)
 	}
 	a.t.ForgetChooser()
@@ -62,6 +63,7 @@ func (a *actor) upload(ctx context.Context) (*Outcome, *Failure, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	a.early = true
 	return out, nil, a.barrier(ctx)
 }
 

@@ -288,19 +288,28 @@ const dom = (() => {
   }
 
   // The modal dialog that makes the rest of the document inert, if one is
-  // open. Of several it is the one that no other makes inert: the last in the
-  // tree that holds the focus, else the last.
+  // open. Of several it is the one that no other makes inert: the one around the
+  // focus, else the last in the tree.
   function modal() {
     if (modalFound === undefined) modalFound = topModal();
     return modalFound;
   }
 
+  const MODAL = 'dialog:modal';
+  const MODAL_NODES_MAX = 50000; // of a document that is looked through for one
+
   function topModal() {
-    const open = many(document, 'dialog:modal');
-    if (open.length < 2) return open[0] || null;
-    const focus = activeElementOf.call(document);
-    for (let i = open.length - 1; i >= 0; i--) if (focus && contains(open[i], focus)) return open[i];
-    return open[open.length - 1];
+    const focus = focused();
+    for (let n = focus; n; n = parent(n)) if (type(n) === 1 && is(n, MODAL)) return n;
+    const open = many(document, MODAL);
+    if (open.length) return open[open.length - 1];
+    // The focus is in a dialog when it opens, and can come to nothing behind it.
+    if (focus && focus !== bodyOf.call(document)) return null;
+    for (const root of rootsWithin(MODAL_NODES_MAX)) {
+      const its = root === document ? [] : many(root, MODAL);
+      if (its.length) return its[its.length - 1];
+    }
+    return null;
   }
 
   // The labels of a control. `labels` of an element walks its whole tree, so
