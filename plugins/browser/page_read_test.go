@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -176,15 +177,72 @@ func TestJavaScript(t *testing.T) {
 				gone, leave := context.WithCancel(context.Background())
 				context.AfterFunc(ctx, leave)
 				began := time.Now()
-				params, _ := json.Marshal(p.with(m{"script": script, "timeout_ms": 12000}))
+				params, _ := json.Marshal(p.with(m{"script": script, "timeout_ms": 25000}))
 				if _, err := p.CallRaw(gone, "page.javascript", params); err == nil {
 					c.t.Errorf("%s has a value", script)
 				}
 				cancel()
 				p.is("1", 1)
-				if took := time.Since(began); took > 6*time.Second {
+				if took := time.Since(began); took > 15*time.Second {
 					c.t.Errorf("%s kept the tab for %v", script, took)
 				}
+			}
+		},
+		"a script that waits ends nothing but itself when its time is over": func(c *client) {
+			p := c.open("/pages/blank")
+			other := make(chan error, 1)
+			ready, begun := c.told()
+			go func() {
+				var v any
+				other <- c.try("page.javascript", p.with(m{"script": fmt.Sprintf("await fetch(%q, {mode: 'no-cors'}); for (const end = Date.now() + 3000; Date.now() < end;); 7", ready), "timeout_ms": 20000}), &v)
+			}()
+			<-begun
+			c.refused("timeout", "page.javascript", p.with(m{"script": "await new Promise(() => {})", "timeout_ms": 300}))
+			if err := <-other; err != nil {
+				c.t.Errorf("the other script: %v", err)
+			}
+			p.js("setTimeout(() => { for (const end = Date.now() + 3000; Date.now() < end;); window.finished = true }, 200); 1")
+			c.refused("timeout", "page.wait", p.with(m{"function": "window.never", "timeout_ms": 400}))
+			p.until(m{"function": "window.finished", "timeout_ms": 20000})
+		},
+		"scripts of one name at once leave none": func(c *client) {
+			p := c.open("/pages/blank")
+			for range 10 {
+				var calls sync.WaitGroup
+				for range 4 {
+					calls.Go(func() {
+						var v any
+						if err := c.try("page.javascript", p.with(m{"script": "var total = await 3; total"}), &v); err != nil || fmt.Sprint(v) != "3" {
+							c.t.Errorf("%v, %v", v, err)
+						}
+					})
+				}
+				calls.Wait()
+				p.is("Object.hasOwn(window, 'total')", false)
+			}
+		},
+		"a long script that awaits costs few parses": func(c *client) {
+			p := c.open("/pages/blank")
+			var long, wide strings.Builder
+			for i := range 2000 {
+				fmt.Fprintf(&long, "const name%d = %d; ", i, i)
+				fmt.Fprintf(&wide, "var name%d = %d; ", i, i)
+			}
+			p.is("var first = await 1; "+long.String()+"first + name1999", 2000)
+			p.js(wide.String() + "await 1") // so many are a function's
+			p.is("typeof name1", "undefined")
+		},
+		"what a script throws is forgotten": func(c *client) {
+			p := c.open("/pages/blank")
+			for _, script := range []string{"throw keep()", "await 1; throw keep()", "Promise.reject(keep())", "await 1; keep()"} {
+				p.js("window.kept = []; window.keep = () => { const o = [new Array(1000)]; kept.push(new WeakRef(o)); return o }; 1")
+				for range 5 {
+					_ = c.try("page.javascript", p.with(m{"script": script}), nil)
+				}
+				for range 2 {
+					c.call("browser.cdp", p.with(m{"method": "HeapProfiler.collectGarbage"}), nil)
+				}
+				p.is("kept.length + ' ' + kept.filter((r) => r.deref()).length", "5 0")
 			}
 		},
 		"what does not end is stopped, and the tab goes on": func(c *client) {

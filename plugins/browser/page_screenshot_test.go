@@ -184,7 +184,6 @@ func TestScreenshots(t *testing.T) {
 			kinds := map[string]func(path string) error{
 				"fifo": func(path string) error { return syscall.Mkfifo(path, 0o600) },
 				"link": func(path string) error { return os.Symlink(filepath.Join(dir, "folder"), path) },
-				"to":   func(path string) error { return os.Symlink(filepath.Join(dir, "nothing"), path) },
 			}
 			for name, make := range kinds {
 				path := filepath.Join(dir, "folder", name)
@@ -192,12 +191,23 @@ func TestScreenshots(t *testing.T) {
 					c.t.Fatal(err)
 				}
 				was, _ := os.Lstat(path)
-				if e := c.refused("screenshot_error", "page.screenshot", p.with(m{"path": path})); !strings.Contains(e.Message, "no regular file") {
+				if e := c.refused("screenshot_error", "page.screenshot", p.with(m{"path": path})); !strings.Contains(e.Message, "is not replaced") {
 					c.t.Errorf("%s: %s", name, e.Message)
 				}
 				if now, err := os.Lstat(path); err != nil || now.Mode() != was.Mode() {
 					c.t.Errorf("%s is now %v, %v", name, now, err)
 				}
+			}
+			to := filepath.Join(dir, "folder", "to") // a link is followed
+			if err := os.Symlink(filepath.Join(dir, "folder", "file"), to); err != nil {
+				c.t.Fatal(err)
+			}
+			c.call("page.screenshot", p.with(m{"path": to}), nil)
+			if link, err := os.Readlink(to); err != nil || link != filepath.Join(dir, "folder", "file") {
+				c.t.Errorf("the link leads to %s, %v", link, err)
+			}
+			if info, err := os.Lstat(filepath.Join(dir, "folder", "file")); err != nil || !info.Mode().IsRegular() {
+				c.t.Errorf("where it leads to: %v, %v", info, err)
 			}
 			c.refused("invalid_params", "page.screenshot", p.with(nil))
 			c.refused("invalid_params", "page.screenshot", p.with(m{"path": dir + "/x", "format": "gif"}))

@@ -35,12 +35,11 @@ func (e *ScriptError) Error() string { return e.Message }
 // form finds out, without running it, which form a script has that names await or
 // return: plain, function (return on its top level), expression, async (a function's
 // body), or script, which is followed by its names: + those of var that the page has
-// not, each then a property that can be deleted; - those of var that it has; = those
-// of functions. A static block of a class is where neither await nor return may stand.
+// not; - those of var that it has; = those of functions. A static block of a class is where neither await nor return may stand.
 //
 // It is the page's world: what a page puts in the place of Promise or Array is what
 // a script there gets. What is needed here is of the document's beginning.
-const form = `((o, source, { awaits, returns, waits, block, without, names, functions }) => {
+const form = `((o, source, { awaits, returns, waits, block, without, names, functions, parsings }) => {
 	const parses = (text) => { try { return !!new o.Function(text) } catch (e) { if (e instanceof o.SyntaxError) return false; throw e } }
 	const body = (text) => parses("(async () => {" + text + "\n})")
 	const inert = (text) => parses("class C { static {" + text + "\n} }")
@@ -49,27 +48,37 @@ const form = `((o, source, { awaits, returns, waits, block, without, names, func
 	if (!awaits || sync && !(waits && body(source))) return returns && sync ? "function" : "plain"
 	if (!block && parses("(async () => (" + source + "\n))")) return "expression"
 	if (!body("{" + source + "\n}") || returns && !inert(without)) return "async"
-	let found = "", plain = true
-	const unmade = []
-	for (let i = 0; plain && i < names.length; i++) {
-		const name = names[i]
-		if (!parses("let " + name) || body("let " + name + "; {" + source + "\n}")) continue
+	let left = parsings, found = "", plain = true
+	// A let of its name stands in the way of a var: those are found by halves.
+	const declared = (list, from, to, tell) => {
+		let lets = ""
+		for (let i = from; i < to; i++) lets += (lets && ", ") + list[i]
+		if (!lets || --left < 0 || body("let " + lets + "; {" + source + "\n}")) return
+		if (to - from == 1) return tell(list[from])
+		const middle = (from + to) >> 1
+		declared(list, from, middle, tell)
+		declared(list, middle, to, tell)
+	}
+	const usable = (list) => {
+		const good = []
+		for (let i = 0; i < list.length; i++) if (parses("let " + list[i])) good[good.length] = list[i]
+		return good
+	}
+	const vars = usable(names), inner = usable(functions), outer = {__proto__: null}
+	declared(vars, 0, vars.length, (name) => {
 		const there = o.own(this, name)
-		// As var of an eval it can be deleted; a let of the page with its name refuses it.
-		try { (0, o.eval)("if (0) var " + name) } catch { plain = false; continue }
+		// A let of the page with its name refuses it.
+		try { (0, o.eval)("if (0) var " + name) } catch { plain = false; return }
+		if (!there) delete this[name]
 		found += (there ? " -" : " +") + name
-		if (!there) unmade[unmade.length] = name
-	}
-	if (!plain) {
-		for (let i = 0; i < unmade.length; i++) delete this[unmade[i]]
-		return "async"
-	}
-	for (let i = 0; i < functions.length; i++) {
-		const name = functions[i]
-		if (parses("let " + name) && body("let " + name + "; {" + source + "\n}")) found += " =" + name
-	}
-	return "script" + found
+	})
+	declared(inner, 0, inner.length, (name) => { outer[name] = true })
+	for (let i = 0; i < inner.length; i++) if (!outer[inner[i]]) found += " =" + inner[i]
+	return plain && left >= 0 ? "script" + found : "async"
 })`
+
+// parsings bounds how often the page parses a script to find what it declares.
+func parsings(source string) int { return min(400, 20+4<<20/max(1, len(source))) }
 
 // show gives the JSON of a value as scripts' results have it.
 const show = `((value) => {
@@ -139,6 +148,7 @@ func (s Script) form(ctx context.Context, f *target.Frame) (string, error) {
 	ask := map[string]any{
 		"awaits": awaits.MatchString(s.Source), "returns": returns.MatchString(s.Source), "waits": s.Await, "block": block.MatchString(s.Source),
 		"without": awaits.ReplaceAllString(loops.ReplaceAllString(s.Source, "for"), "void "), "names": []string{}, "functions": []string{},
+		"parsings": parsings(s.Source),
 	}
 	if vars.MatchString(s.Source) {
 		ask["names"] = unique(names.FindAllString(s.Source, -1))
@@ -154,7 +164,7 @@ func (s Script) form(ctx context.Context, f *target.Frame) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return f.Evaluate(ctx, form+"("+target.Originals+", "+quote(s.Source)+", "+string(raw)+")", s.left(ctx))
+	return f.Evaluate(ctx, target.Script{Source: form + "(" + target.Originals + ", " + quote(s.Source) + ", " + string(raw) + ")", Limit: s.left(ctx)})
 }
 
 // run runs the script in the form that it has. Each call has a scope of its own, and
@@ -176,10 +186,12 @@ func (s Script) run(ctx context.Context, f *target.Frame, kind string) (text str
 		above, value = 1, s.within("(async () => {", "})()")
 	default:
 		show := "function(value) { return ((o) => " + shown + ")(" + target.Originals + ")(value) }"
-		text, err = f.Complete(ctx, s.script(strings.Fields(kind)[1:]), show, s.left(ctx))
+		script := s.script(strings.Fields(kind)[1:])
+		script.Function, script.Limit = show, s.left(ctx)
+		text, err = f.Evaluate(ctx, script)
 		return text, 1, err
 	}
-	text, err = f.Evaluate(ctx, "((o) => "+shown+"("+value+"))("+target.Originals+")", s.left(ctx))
+	text, err = f.Evaluate(ctx, target.Script{Source: "((o) => " + shown + "(" + value + "))(" + target.Originals + ")", Limit: s.left(ctx)})
 	return text, above, err
 }
 
@@ -189,18 +201,19 @@ func (s Script) within(before, after string) string {
 }
 
 // script is the script for where await may stand on the top level. let, const, class
-// and function stay in its block. The names of var are those of an object around it,
-// and what their declarations left on the page's global object goes with its first
-// step. A function in a block within would become a name of the page, but for a let of
-// that name outside.
-func (s Script) script(declared []string) string {
-	var forgotten, own, outside string
+// and function stay in its block. The names of var are those of an object around it;
+// what their declarations leave on the page's global object would stay there, but for a
+// var of an eval before, which goes with the first step. A function in a block within
+// would become a name of the page, but for a let of that name outside.
+func (s Script) script(declared []string) target.Script {
+	var forgotten, own, outside, made string
 	for _, d := range declared {
 		switch name := d[1:]; d[0] {
 		case '=':
 			outside += "let " + name + " = this." + name + "; "
 		case '+':
 			forgotten += "delete this." + name + ", "
+			made += "var " + name + "; "
 			fallthrough
 		default:
 			own += ", " + name + ": undefined"
@@ -213,7 +226,11 @@ func (s Script) script(declared []string) string {
 	case strict.MatchString(s.Source):
 		before = `"use strict"; ` + before
 	}
-	return before + s.Source + after + sourceURL
+	script := target.Script{Source: before + s.Source + after + sourceURL}
+	if made != "" {
+		script.Before = "((o) => (0, o.eval)(" + quote("if (0) { "+made+"}") + "))(" + target.Originals + ")"
+	}
+	return script
 }
 
 // left is how much of the script's time is left.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
@@ -225,40 +226,48 @@ func (in isolated) evaluate(ctx context.Context, expression string) ([]byte, err
 	return e.Result.Value, nil
 }
 
-// Evaluate runs an expression that gives a string, or a promise of one, in the
-// page's own world. Code that still runs after limit is stopped, and so is what runs
-// when ctx ends. What it throws is an *Exception. The string has its JSON escapes
-// undone.
-func (f *Frame) Evaluate(ctx context.Context, expression string, limit time.Duration) (string, error) {
-	return f.script(ctx, expression, "", limit)
+// Script is code for the page's own world. What it throws is an *Exception. Code that
+// still runs after Limit is stopped, and so is what runs when the caller's context ends,
+// unless another's may be what runs.
+type Script struct {
+	Source string
+	// Function, unless "", is given the completion value of Source, where await may then
+	// stand on the top level. What Source declares there becomes the page's.
+	Function string
+	// Before, unless "", is run right before Source: no other script comes in between.
+	Before string
+	Limit  time.Duration
 }
 
-// Complete is Evaluate for a whole script, where await may stand on the top level: its
-// completion value is given to a function that gives the string. What the script
-// declares on its top level becomes the page's.
-func (f *Frame) Complete(ctx context.Context, script, function string, limit time.Duration) (string, error) {
-	return f.script(ctx, script, function, limit)
-}
-
-func (f *Frame) script(ctx context.Context, source, function string, limit time.Duration) (string, error) {
+// Evaluate runs a script whose value, or that of its function, is a string or a promise
+// of one, and gives that with its JSON escapes undone.
+func (f *Frame) Evaluate(ctx context.Context, o Script) (string, error) {
 	ctx, end := f.tab.guard(ctx)
 	defer end()
 	s, world, err := f.own()
 	if err != nil {
 		return "", err
 	}
-	began := time.Now()
-	e, err := f.run(ctx, s, limit, "Runtime.evaluate", evaluateParams{
-		Expression: source, Await: true, AllowEval: true, Gesture: true, Preview: true, World: world, REPL: function != "",
-		Timeout: float64(limit.Milliseconds()),
-	})
-	if err == nil && function != "" {
+	until := time.Now().Add(o.Limit)
+	first := evaluateParams{
+		Expression: o.Source, Await: true, AllowEval: true, Gesture: true, Preview: true, World: world, REPL: o.Function != "",
+		Timeout: float64(o.Limit.Milliseconds()), Group: f.tab.group(),
+	}
+	t := f.tab
+	t.order.Lock()
+	if o.Before != "" {
+		s.Start("Runtime.evaluate", evaluateParams{Expression: o.Before, AllowEval: true, World: world})
+	}
+	sent := f.start(s, "Runtime.evaluate", first.Group, first)
+	t.order.Unlock()
+	e, err := f.finish(ctx, sent, until)
+	if err == nil && o.Function != "" {
 		value := argument{Object: e.Result.ObjectID, Value: e.Result.Value, Unserializable: e.Result.Unserializable}
-		e, err = f.run(ctx, s, max(limit-time.Since(began), 0), "Runtime.callFunctionOn", callParams{
-			Function: function, World: world, Arguments: []argument{value}, Await: true, Preview: true,
-		})
+		e, err = f.finish(ctx, f.start(s, "Runtime.callFunctionOn", first.Group, callParams{
+			Function: o.Function, World: world, Arguments: []argument{value}, Await: true, Preview: true, Group: first.Group,
+		}), until)
 		if value.Object != "" {
-			s.Start("Runtime.releaseObject", map[string]string{"objectId": value.Object})
+			sent.release()
 		}
 	}
 	if err != nil {
@@ -277,20 +286,22 @@ func (f *Frame) Watch(ctx context.Context, expression string, limit time.Duratio
 	if err != nil {
 		return "", err
 	}
-	made, err := f.run(ctx, s, limit, "Runtime.evaluate", evaluateParams{
-		Expression: expression, AllowEval: true, Preview: true, World: world, Timeout: float64(limit.Milliseconds()),
+	until, group := time.Now().Add(limit), f.tab.group()
+	sent := f.start(s, "Runtime.evaluate", group, evaluateParams{
+		Expression: expression, AllowEval: true, Preview: true, World: world, Timeout: float64(limit.Milliseconds()), Group: group,
 	})
+	made, err := f.finish(ctx, sent, until)
 	if err != nil {
 		return "", err
 	}
-	defer s.Start("Runtime.releaseObject", map[string]string{"objectId": made.Result.ObjectID})
-	e, err := f.run(ctx, s, limit, "Runtime.callFunctionOn", callParams{
-		Function: "function() { return this.answer() }", Object: made.Result.ObjectID, Await: true, Preview: true,
-	})
+	e, err := f.finish(ctx, f.start(s, "Runtime.callFunctionOn", group, callParams{
+		Function: "function() { return this.answer() }", Object: made.Result.ObjectID, Await: true, Preview: true, Group: group,
+	}), until)
+	if err != nil && ctx.Err() != nil {
+		s.Start("Runtime.callFunctionOn", callParams{Function: "function() { this.stop() }", Object: made.Result.ObjectID})
+	}
+	sent.release()
 	if err != nil {
-		if ctx.Err() != nil {
-			s.Start("Runtime.callFunctionOn", callParams{Function: "function() { this.stop() }", Object: made.Result.ObjectID})
-		}
 		return "", err
 	}
 	return e.text()
@@ -308,33 +319,59 @@ func (f *Frame) own() (s *transport.Session, world string, err error) {
 	return s, f.main, err
 }
 
-// run evaluates in the page's own world.
-func (f *Frame) run(ctx context.Context, s *transport.Session, limit time.Duration, method string, params any) (*evaluation, error) {
-	began := time.Now()
+// started is a command that runs a script.
+type started struct {
+	*transport.Pending
+	session *transport.Session
+	group   string      // of the objects that it gives
+	left    atomic.Bool // nobody waits for it any more
+}
+
+// group names the objects of one script.
+func (t *Tab) group() string { return "vant" + strconv.FormatInt(t.groups.Add(1), 10) }
+
+// start begins to evaluate in the page's own world.
+func (f *Frame) start(s *transport.Session, method, group string, params any) *started {
 	f.tab.scripts.Add(1)
-	sent := s.Start(method, params)
+	sent := &started{session: s, group: group}
+	sent.Pending = s.StartThen(method, params, func([]byte) {
+		if sent.left.Load() {
+			sent.release()
+		}
+	})
+	return sent
+}
+
+// release lets the page forget the objects that were given: what was thrown among them.
+func (sent *started) release() {
+	sent.session.Start("Runtime.releaseObjectGroup", map[string]string{"objectGroup": sent.group})
+}
+
+// finish waits for what was started, which has until then to be done.
+func (f *Frame) finish(ctx context.Context, sent *started, until time.Time) (*evaluation, error) {
 	select {
 	case <-sent.Done():
 		f.tab.scripts.Add(-1)
 	case <-ctx.Done():
+		sent.left.Store(true)
 		// What is sent after the probe does not run before it is answered.
-		alone := f.tab.scripts.Add(-1) == 0 || errors.Is(ctx.Err(), context.DeadlineExceeded)
-		go f.tab.unblock(ctx, s, sent, probe(s), alone)
-		return nil, f.failed(s, context.Cause(ctx))
+		go f.tab.unblock(sent, probe(sent.session), f.tab.scripts.Add(-1) == 0)
+		return nil, f.failed(sent.session, context.Cause(ctx))
 	}
 	raw, err := sent.Wait(ctx)
 	if err != nil {
 		var refused *transport.Error
-		if errors.As(err, &refused) && time.Since(began) >= limit {
+		if errors.As(err, &refused) && (!time.Now().Before(until) || refused.Message == "Internal error") {
 			return nil, context.DeadlineExceeded // it was stopped, and the browser has several words for that
 		}
-		return nil, f.failed(s, err)
+		return nil, f.failed(sent.session, err)
 	}
 	var e evaluation
 	if err := jsonv2.Unmarshal(raw, &e); err != nil {
 		return nil, err
 	}
 	if e.Exception != nil {
+		sent.release()
 		if e.Exception.Text == "Execution was terminated" || e.Exception.Exception.Type == "" && e.Exception.Text == "Uncaught" {
 			return nil, context.DeadlineExceeded
 		}
@@ -352,36 +389,50 @@ func (e *evaluation) text() (string, error) {
 	return text, nil
 }
 
-// idleBound is how long a page may take to show that no script keeps it from
-// answering.
-const idleBound = time.Second
+const (
+	// idleBound is how long a page may take to show that no script keeps it from
+	// answering.
+	idleBound = time.Second
+	// workBound is the same where it may be at work of its own.
+	workBound = 5 * time.Second
+)
 
 // unblock stops the script that keeps a page from answering a probe, if one does:
 // when none runs, the next one would be stopped, whosever it is. A call that has its
-// answer keeps nothing. One that was given up before its time was over, while another's
-// script may be what runs, is not alone and stops nothing: each ends at its own limit.
-func (t *Tab) unblock(ended context.Context, s *transport.Session, call, probe *transport.Pending, alone bool) {
+// answer keeps nothing. One that was given up while another's script may be what runs is
+// not alone and stops nothing: the last does.
+func (t *Tab) unblock(call *started, probe *transport.Pending, alone bool) {
+	if !alone {
+		_, _ = probe.Wait(ended)
+		return
+	}
 	t.unblocks <- struct{}{} // two at once would stop two scripts
 	defer func() { <-t.unblocks }()
-	stuck := blocked(probe)
+	if !blocked(probe, workBound) { // what was sent later has not begun
+		return
+	}
 	select {
 	case <-call.Done():
 	default:
-		if stuck && alone {
-			stop(s)
-		}
+		stop(call.session)
 	}
-	_, _ = call.Wait(ended) // from here on its answer is nobody's
 }
+
+// ended is a context that has.
+var ended = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
 
 // probe asks for what a page answers unless a script keeps it.
 func probe(s *transport.Session) *transport.Pending {
 	return s.Start("Runtime.evaluate", jsonv2.Value(`{"expression":"1"}`))
 }
 
-// blocked tells whether a page does not answer a probe.
-func blocked(probe *transport.Pending) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), idleBound)
+// blocked tells whether a page does not answer a probe within a bound.
+func blocked(probe *transport.Pending, bound time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
 	_, err := probe.Wait(ctx)
 	return errors.Is(err, context.DeadlineExceeded)
@@ -400,6 +451,7 @@ type evaluateParams struct {
 	REPL       bool    `json:"replMode,omitzero"`
 	World      string  `json:"uniqueContextId,omitzero"`
 	Timeout    float64 `json:"timeout,omitzero"`
+	Group      string  `json:"objectGroup,omitzero"`
 }
 
 type callParams struct {
@@ -409,6 +461,7 @@ type callParams struct {
 	Arguments []argument `json:"arguments,omitzero"`
 	Await     bool       `json:"awaitPromise"`
 	Preview   bool       `json:"generatePreview"`
+	Group     string     `json:"objectGroup,omitzero"`
 }
 
 type argument struct {

@@ -189,7 +189,7 @@ func (m moment) free() (done func()) {
 		s := t.session
 		t.browser.mu.Unlock()
 		if there {
-			if blocked(probe(s)) {
+			if blocked(probe(s), idleBound) {
 				stop(s)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,8 @@ type Tab struct {
 	done     chan struct{} // closed when the tab has gone
 	unblocks chan struct{} // a place for who ends a script
 	scripts  atomic.Int32  // that callers wait for
+	groups   atomic.Int64  // of the objects of scripts, so far
+	order    sync.Mutex    // held while commands that belong together are queued
 
 	// Guarded by the browser's mu.
 	session       *transport.Session // it may have ended, when the tab is attached to on demand
