@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +54,19 @@ func TestSnapshots(t *testing.T) {
 			}
 			if outline := p.list(m{"format": "outline"}).Outline; strings.Contains(outline, "display none") || !strings.Contains(outline, `button "Seen" @e`) {
 				c.t.Errorf("the outline is %s", outline)
+			}
+		},
+		"an outline has what is in a frame below its line, in its place": func(c *client) {
+			p := c.page(`<ul><li>Alice: <iframe srcdoc="<button>A</button>"></iframe><li>Bob: <iframe title=N srcdoc="before<iframe srcdoc='<button>B</button>'></iframe>after"></iframe>` +
+				`</ul>before <iframe src="http://` + strings.Replace(strings.TrimPrefix(site, "http://"), "127.0.0.1", "localhost", 1) + `/pages/frame-child?name=Other"></iframe> after <button>C</button>`)
+			p.until(m{"text": "Other"})
+			for _, button := range []string{"A", "B"} {
+				p.until(m{"text": button})
+			}
+			seen := regexp.MustCompile(` @e\d+_\d+`).ReplaceAllString(strings.TrimSpace(p.list(m{"format": "outline"}).Outline), "")
+			want := "- Alice:\n  iframe\n    button \"A\"\n- Bob:\n  iframe \"N\"\n    before\n    iframe\n      button \"B\"\n    after\nbefore\niframe\n  "
+			if !strings.HasPrefix(seen, want) || !strings.HasSuffix(seen, "\nafter\nbutton \"C\"") {
+				c.t.Errorf("the outline is\n%s", seen)
 			}
 		},
 		"limit, bytes, scope and filter cut it, and the answer says so": func(c *client) {

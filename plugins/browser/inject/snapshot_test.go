@@ -589,7 +589,7 @@ func TestChildFramesAreInTheirPlace(t *testing.T) {
 	s = snapshot(t, w, options{"maxBytes": 1, "scope": options{"selector": "div"}})
 	diff(t, "in a scope", []string{">F1"}, short(t, s.Visible))
 	s = snapshot(t, w, options{"format": "outline"})
-	diff(t, "outline", []string{`button "a" @e1_1`, ">F1", `button "b" @e1_2`, ">F3"}, s.Visible)
+	diff(t, "outline", []string{`button "a" @e1_1`, "iframe", "  >F1", `button "b" @e1_2`, "iframe", "  >F3"}, s.Visible)
 }
 
 func TestClosedRootsThatAreGivenAreWalked(t *testing.T) {

@@ -180,12 +180,13 @@ const snapshot = (() => {
   // No text has a tab.
   const place = (id) => `>\t${id}`;
 
-  function placeFrame(st, el, flags) {
+  // above says what stands before the lines of a frame, and gives their indent.
+  function placeFrame(st, el, flags, above) {
     const id = frames.id(el);
     if (id === undefined || st.placed.has(id)) return;
     st.placed.add(id);
     if (flags & (GONE | INERT) || !frames.shown(el)) st.hiddenFrames.push(id);
-    else st.lines.push(`${st.outline ? outline.indent(st) : ''}${place(id)}`);
+    else st.lines.push(`${above ? above() : ''}${place(id)}`);
   }
 
   // ---- the walk
@@ -197,8 +198,9 @@ const snapshot = (() => {
       take(st, el, below, acts, shown);
       if (cursor) st.extra++;
     }
-    if (elements.isFrame(t)) placeFrame(st, el, below);
-    else if (!(below & GONE) && !st.unasked && frames.mayHide(el, t)) host(st, el);
+    if (elements.isFrame(t)) {
+      if (!st.outline) placeFrame(st, el, below);
+    } else if (!(below & GONE) && !st.unasked && frames.mayHide(el, t)) host(st, el);
     return below;
   }
 
@@ -334,7 +336,7 @@ const snapshot = (() => {
   function placeRest(st, at) {
     for (const id of frames.bound()) {
       const el = st.placed.has(id) ? null : frames.element(id);
-      if (el && dom.contains(at, el)) placeFrame(st, el, elements.flagsOf(el, st.modal));
+      if (el && dom.contains(at, el)) placeFrame(st, el, elements.flagsOf(el, st.modal), st.outline && (() => outline.aboveFrame(st, false)));
     }
   }
 
@@ -348,5 +350,5 @@ const snapshot = (() => {
   }
 
   api.snapshot = run;
-  return { visit, put };
+  return { visit, put, placeFrame };
 })();

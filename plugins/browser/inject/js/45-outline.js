@@ -30,6 +30,15 @@ const outline = (() => {
   const spaces = (depth) => '  '.repeat(Math.min(depth, DEPTH_MAX));
   const indent = (st) => spaces(st.place.depth);
 
+  // What is in a frame stands below its line, which has a name or none.
+  function aboveFrame(st, said) {
+    if (!said) {
+      flush(st);
+      snapshot.put(st, `${prefix(st)}iframe`);
+    }
+    return spaces(st.place.depth + 1);
+  }
+
   // A text in quotes, in one line for every reader.
   const quote = (s) => JSON.stringify(s).replace(/[\x7f-\x9f\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
@@ -128,7 +137,7 @@ const outline = (() => {
   // The same for a label or a title, by the name of what it is for.
   function unsaidOf(el, named) {
     const own = !dom.has(named, 'aria-label') && !dom.has(named, 'aria-labelledby') && aria.role(named) !== 'none';
-    return own && dom.text(el).length <= aria.NAME_MAX ? null : besides(aria.name(named));
+    return own && aria.content(el).length <= aria.NAME_MAX ? null : besides(aria.name(named));
   }
 
   // Whether an element that a filter leaves out is said by its text alone. Text
@@ -194,6 +203,7 @@ const outline = (() => {
     // The modal dialog is in what it makes inert.
     if (below & INERT) return around(st, el) ? below : -1;
     if ((role === 'textbox' && aria.secret(el)) || leaves(st, el, t, role, flags)) below |= MUTE;
+    if (elements.isFrame(t)) snapshot.placeFrame(st, el, below, () => aboveFrame(st, st.below.depth > st.place.depth));
     if (t === 'svg' || t === 'textarea' || elements.sealed(t, st.detail) || (!(below & MUTE) && folds(el))) return -1;
     return (t === 'details' && !dom.has(el, 'open')) || FALLBACK.has(t) ? below | FOLDED : below;
   }
@@ -270,6 +280,8 @@ const outline = (() => {
       descend(node, t, below, st.below, push);
     }
     if (!st.full) flush(st);
+    st.place = { depth: 0 };
+    st.bullet = NONE;
     return nodes.length === 0 && !st.full;
   }
 
@@ -283,5 +295,5 @@ const outline = (() => {
     if (first) push(first, flags, place);
   }
 
-  return { line, indent, walk };
+  return { line, aboveFrame, walk };
 })();
