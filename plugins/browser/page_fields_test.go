@@ -225,6 +225,20 @@ func TestFields(t *testing.T) {
 			p.fails("stale_or_missing", "unknown", "drag", sel("#card", "to", m{"ref": "@e1"}))
 			p.js(`card.addEventListener("dragstart", () => setTimeout(() => bin.remove())); 1`)
 			p.fails("wrong_element", "", "drag", sel("#card", "to", m{"selector": "#bin"}))
+			for _, taking := range []string{
+				`<div id=z style="width:99px;height:99px" ondragover="event.preventDefault()" ondrop="window.drops = 1"></div>
+				<script>addEventListener("drop", (e) => { e.preventDefault(); e.stopImmediatePropagation(); window.drops = 1 }, true)</script>`,
+				`<div id=z style="display:inline-block"><iframe style="width:99px;height:99px" srcdoc="<body ondragover='event.preventDefault()' ondrop='parent.drops = 1' style='height:90px'>in"></iframe></div>`,
+				`<textarea id=z oninput="window.drops = 1"></textarea>`,
+				`<div id=z style="width:99px;height:99px" ondragover="event.preventDefault(); event.dataTransfer.dropEffect = 'move'" ondrop="a.remove(); window.drops = 1"></div>`,
+			} {
+				p := c.page(`<div id=a draggable=true ondragstart="event.dataTransfer.setData('text/plain', 'x')" style="width:40px;height:40px">A</div>` + taking)
+				if strings.Contains(taking, "iframe") {
+					p.until(m{"text": "in"})
+				}
+				p.does("drag", sel("#a", "to", m{"selector": "#z"}))
+				p.is("window.drops", 1)
+			}
 			p = c.page(`<p id=outer>Outer</p><iframe srcdoc="<p id=inner>Inner</p>"></iframe>`)
 			p.until(m{"selector": "#inner"})
 			for from, to := range map[string]string{"#outer": "#inner", "#inner": "#outer"} {

@@ -64,7 +64,7 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 		return nil, nil, err
 	}
 	var met answer
-	err = a.at.ask(ctx, "outcome", map[string]any{"token": ans.Token}, &met)
+	err = a.at.ask(ctx, "outcome", map[string]any{"token": ans.Token, "dragged": html}, &met)
 	hit, over, err := a.outcome(ctx, ans, guards, &met, err)
 	if err != nil {
 		return nil, nil, err
@@ -76,7 +76,7 @@ func (a *actor) drag(ctx context.Context) (*Outcome, *Failure, error) {
 		}
 		return nil, f, nil
 	}
-	if html && met.OK && !met.Expired && !met.Dropped {
+	if html && met.Refused {
 		return nil, &Failure{Error: "wrong_element", Reason: "it was dragged there, and does not take it", Which: "to"}, nil
 	}
 	return &Outcome{Hit: hit}, nil, nil

@@ -98,8 +98,8 @@ type answer struct {
 	Hit       json.RawMessage `json:"hit"`
 	Blocked   *blocked        `json:"blocked"`
 	Partly    bool            `json:"partly"`
-	Dropped   bool            `json:"dropped"`
-	Begun     bool            `json:"begun"` // a key came down in the element before what was blocked
+	Refused   bool            `json:"refused"` // nothing has taken what was dragged
+	Begun     bool            `json:"begun"`   // a key came down in the element before what was blocked
 	File      bool            `json:"file"`
 	Multiple  bool            `json:"multiple"`
 	Directory bool            `json:"directory"`

@@ -9,7 +9,7 @@ const guard = (() => {
   const TOUCH = ['touchstart', 'touchend']; // to listen to them costs a page two frames
   const TEXT = ['beforeinput'];
   const KEYS = [...TEXT, 'keydown', 'keypress', 'keyup', 'input'];
-  const DRAG = [...MOUSE, 'drop'];
+  const DRAG = [...MOUSE, 'dragend'];
   const STROKES = ['keydown', 'keypress', 'keyup'];
   const MODIFIERS = new Set(['Control', 'Shift', 'Alt', 'Meta']);
   const PRESSED = new Set(['click', 'dblclick', 'check', 'uncheck']);
@@ -17,6 +17,7 @@ const guard = (() => {
   const FRAMES = new Set(['iframe', 'frame', 'object', 'embed']);
   const CLICKS = new Set(['click', 'auxclick', 'dblclick', 'contextmenu']);
   const LIFE = 2000; // ms: an action's input comes at once or not at all
+  const DRAG_END = 200; // ms until the browser has told of it
   const LATE = 100; // ms more for a page that was too busy to see it come
 
   let count = 0;
@@ -52,7 +53,7 @@ const guard = (() => {
     armed = {
       token: ++count, types, el: el && new WeakRef(el), action, accepts, question, live: true, timer: setTimeout(expire, LIFE, due),
       hit: null, blocked: null, stop: false, pressed: false, left: 0, pressing: false, inputs: 0, awaited: null, key: null, decided: false,
-      released: false, clicked: false, strayed: false, part: false, dropped: false, up: false,
+      released: false, clicked: false, strayed: false, part: false, drag: '', dragged: null, up: false,
     };
     listen();
     rewritten.observe(document, { childList: true });
@@ -119,8 +120,9 @@ const guard = (() => {
 
   function onEvent(e) {
     if (!e.isTrusted || !armed?.live) return;
-    if (e.type === 'drop') {
-      armed.dropped = true; // pages take it where they have moved what was dragged, or a place for it
+    if (e.type === 'dragend') {
+      armed.drag = e.dataTransfer?.dropEffect ?? 'unknown';
+      armed.dragged?.();
       return;
     }
     const clicks = CLICKS.has(e.type);
@@ -190,7 +192,6 @@ const guard = (() => {
       const aim = ref?.deref();
       return aim !== undefined && aim !== null && dom.connected(aim) && meets(aim, hit) && Boolean(meant());
     }, question);
-    armed.dropped = to instanceof HTMLIFrameElement; // its document is not ours to ask
     return token;
   }
 
@@ -228,8 +229,8 @@ const guard = (() => {
 
   // end disarms, and tells what the action met; missed: nothing, though it was there;
   // partly: the beginning of a press or a key, but not the rest of it; begun: a key
-  // has come down in the element, whatever came then; dropped: something has
-  // taken what was dragged.
+  // has come down in the element, whatever came then; refused: nothing has taken
+  // what was dragged.
   function end(token) {
     if (armed?.token !== token) return null;
     const expired = !armed.live;
@@ -250,7 +251,7 @@ const guard = (() => {
       const el = over();
       if (el && accepts(el)) hit = describe(el);
     }
-    return { hit, blocked, missed, ...(partly && { partly }), ...(begun && { begun }), ...(armed.dropped && { dropped: true }), ...(expired && { expired }) };
+    return { hit, blocked, missed, ...(partly && { partly }), ...(begun && { begun }), ...(armed.drag === 'none' && { refused: true }), ...(expired && { expired }) };
   }
 
   // task waits for a task of its own.
@@ -272,9 +273,21 @@ const guard = (() => {
     return come.then(task).then(task).then(() => (question.cut ? '' : answer()));
   }
 
+  // dragEnd waits for the end of a drag of the browser's own, of which it tells by itself;
+  // what was dragged may have gone.
+  const dragEnd = (token) => new Promise((done) => {
+    if (armed?.token !== token || armed.drag) {
+      done();
+      return;
+    }
+    armed.dragged = done;
+    setTimeout(done, DRAG_END);
+  });
+
   // outcome ends an action's guard: what was hit, and what was stopped. With inputs
-  // it waits for so many.
-  function outcome({ token, inputs }) {
+  // it waits for so many; dragged: for the end of a drag.
+  function outcome({ token, inputs, dragged }) {
+    if (dragged) return dragEnd(token).then(() => outcome({ token }));
     if (inputs) return after(token, inputs, () => outcome({ token }));
     const stroke = armed?.token === token && armed.action === 'stroke';
     const el = stroke && armed.el.deref();
