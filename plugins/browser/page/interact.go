@@ -122,6 +122,7 @@ type actor struct {
 	mods  int
 	sent  bool  // input events were, or our code has done something
 	early bool  // what came of them was told by the page alone
+	open  bool  // what our code does was not answered
 	save  bool  // they may click on a link that saves what it leads to
 	token int64 // of the guard of the last press
 
@@ -161,7 +162,7 @@ func Interact(ctx context.Context, t *target.Tab, a Action) (any, error) {
 	mark := t.Mark()
 	out, failure, err := act.do(ctx)
 	if act.sent && errors.Is(err, target.ErrDialogOpen) && t.OpenDialog() != nil && mark.Dialogs() < t.Mark().Dialogs() {
-		out, err = &Outcome{Partly: a.Kind == "drag"}, nil // the action itself has opened it
+		out, err = &Outcome{Partly: a.Kind == "drag" || act.open}, nil // the action itself has opened it
 	}
 	if err != nil {
 		failure, err = stale(act.at, err)
@@ -328,8 +329,10 @@ func (a *actor) simple(ctx context.Context, name string, arg map[string]any) (*O
 // It comes after a look at the element, so that a busy page does nothing for somebody
 // who has given up meanwhile, and a dialog that opens is one of the action.
 func (a *actor) does(ctx context.Context, name string, arg map[string]any) (*answer, error) {
-	a.sent = true
 	ans, err := a.ask(ctx, name, arg)
+	var unsent *target.Unsent
+	a.sent = a.sent || !errors.As(err, &unsent)
+	a.open = err != nil
 	if err != nil || !ans.OK {
 		return ans, err
 	}

@@ -29,10 +29,11 @@ func (a *actor) upload(ctx context.Context) (*Outcome, *Failure, error) {
 			return nil, nil, err
 		}
 		defer h.Release()
-		a.sent = true
+		a.sent, a.open = true, true
 		if err := h.SetFiles(ctx, a.a.Files); err != nil {
 			return nil, nil, err
 		}
+		a.open = false
 		a.early = true
 		return &Outcome{Hit: ans.Element}, nil, a.barrier(ctx)
 	}

@@ -99,7 +99,8 @@ func (e *Exception) Error() string {
 // string that it returns, which is raw JSON with its quotes. The code is put there
 // with the first call in a document. world, unless "", is the document that the
 // call is meant for: in another one it fails with ErrNavigated. in is the document
-// that it ran in. When ctx ends first, so does what the call does in the page.
+// that it ran in. When ctx ends first, so does what the call does in the page. An error
+// of a call that the page was not sent is an Unsent.
 func (f *Frame) Invoke(ctx context.Context, world, name string, arg any) (text []byte, in string, err error) {
 	ctx, end := f.tab.guard(ctx)
 	defer end()
@@ -114,11 +115,11 @@ func (f *Frame) Invoke(ctx context.Context, world, name string, arg any) (text [
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx) // nothing is sent
 		}
-		if err != nil {
-			return nil, "", err
+		if err == nil && world != "" && there.world != world {
+			err = ErrNavigated
 		}
-		if world != "" && there.world != world {
-			return nil, "", ErrNavigated
+		if err != nil {
+			return nil, "", &Unsent{err}
 		}
 		expression := call
 		if !installed {
@@ -146,6 +147,12 @@ func (f *Frame) Invoke(ctx context.Context, world, name string, arg any) (text [
 		}
 	}
 }
+
+// Unsent is why a page was not sent a call.
+type Unsent struct{ error }
+
+// Unwrap gives the cause.
+func (e *Unsent) Unwrap() error { return e.error }
 
 // Tell calls a function of our code in a document, if it still is there, and does
 // not wait.
