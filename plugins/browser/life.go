@@ -304,6 +304,19 @@ func (l *life) act(ctx context.Context, id *int) (*target.Tab, error) {
 	return l.attached(ctx, id, true)
 }
 
+// first makes a tab where none is open.
+func (l *life) first(ctx context.Context) (*target.Tab, error) {
+	r, err := l.need(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := r.NewTab(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.Attach(ctx, true)
+}
+
 func (l *life) attached(ctx context.Context, id *int, wake bool) (*target.Tab, error) {
 	t, err := l.find(ctx, id)
 	if err != nil {

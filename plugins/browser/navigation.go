@@ -45,13 +45,16 @@ type arrived struct {
 
 func navigation(p *sdk.Plugin, l *life) {
 	failures := sdk.Errors("not_found", "navigation_failed", "tab_crashed", "dialog_open", "timeout", codeDisconnected)
-	sdk.Handle(p, "browser.navigate", "Open an address in a tab and wait for the page.",
+	sdk.Handle(p, "browser.navigate", "Open an address in a tab, in a new one where none is open, and wait for the page.",
 		func(ctx context.Context, in navigate) (arrived, error) {
 			url, err := l.policy.Check(in.URI, urlpolicy.Typed)
 			if err != nil {
 				return arrived{}, coded(err)
 			}
 			t, err := l.act(ctx, in.TabID)
+			if errors.Is(err, target.ErrNoCurrent) {
+				t, err = l.first(ctx)
+			}
 			if err != nil {
 				return arrived{}, coded(err)
 			}

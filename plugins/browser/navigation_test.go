@@ -320,3 +320,20 @@ var navigations = map[string]func(c *client){
 		c.refused("invalid_param_type", "browser.navigate", p.with(map[string]any{"uri": 7}))
 	},
 }
+
+func TestAnAddressIsOpenedWhereNoTabIs(t *testing.T) {
+	t.Parallel()
+	c := alone(t, "")
+	for _, tab := range c.tabs() {
+		c.call("browser.tab.close", m{"tab_id": tab.ID}, nil)
+	}
+	if e := c.refused("not_found", "page.snapshot", nil); !strings.Contains(e.Message, "browser.tab.new") {
+		t.Errorf("without a tab: %s", e.Message)
+	}
+	var out tabInfo
+	c.call("browser.navigate", m{"uri": site + "/pages/form"}, &out)
+	if list := c.tabs(); len(list) != 1 || list[0].ID != out.ID || out.Title != "Form" {
+		t.Errorf("%+v was opened; there are %+v", out, list)
+	}
+	c.refused("not_found", "browser.navigate", m{"uri": site + "/pages/form", "tab_id": out.ID + 100})
+}

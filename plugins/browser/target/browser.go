@@ -10,6 +10,7 @@ package target
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -25,8 +26,10 @@ import (
 
 var (
 	// ErrNoTab and ErrNoWindow: there is none with that id, or not any more.
-	ErrNoTab    = errors.New("there is no such tab")
-	ErrNoWindow = errors.New("there is no such window")
+	ErrNoTab = errors.New("there is no such tab")
+	// ErrNoCurrent is the ErrNoTab of the current tab.
+	ErrNoCurrent = fmt.Errorf("%w: none is open, browser.tab.new opens one", ErrNoTab)
+	ErrNoWindow  = errors.New("there is no such window")
 	// ErrTabClosed: the tab was closed during the call.
 	ErrTabClosed = errors.New("the tab was closed")
 	// ErrTabCrashed: the tab's renderer has ended; browser.reload starts it again.

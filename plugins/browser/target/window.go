@@ -76,7 +76,7 @@ func (b *Browser) Tab(id int) (*Tab, error) {
 	defer b.mu.Unlock()
 	if id == 0 {
 		if b.current == nil || b.current.current == nil {
-			return nil, ErrNoTab
+			return nil, ErrNoCurrent
 		}
 		return b.current.current, nil
 	}
