@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // histories are tests of going back and forth.
 var histories = map[string]func(c *client){
 	"history that a page writes is history": func(c *client) {
@@ -14,6 +16,20 @@ var histories = map[string]func(c *client){
 		}
 		if info := p.move("browser.reload", nil); info.URI != site+"/pages/pushstate/inner" || info.Title != "Start" {
 			c.t.Errorf("reloaded it is %+v", info)
+		}
+	},
+	"the way back from an address that fails is there at once": func(c *client) {
+		p := c.open("/pages/buttons")
+		other := strings.Replace(site, "127.0.0.1", "localhost", 1)
+		for range 5 {
+			p.goTo(other+"/pages/form", nil)
+			p.js("location.href = 'http://127.0.0.1:1/x'; 1")
+			for range 10 {
+				err := c.try("browser.back", p.with(m{"wait": "none"}), nil)
+				if err != nil && !strings.Contains(err.Error(), "navigation_failed") { // as the page's own does meanwhile
+					c.t.Fatal(err)
+				}
+			}
 		}
 	},
 	"back and forward say when there is nothing": func(c *client) {

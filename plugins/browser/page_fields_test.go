@@ -145,6 +145,14 @@ func TestFields(t *testing.T) {
 			p.fails("no_option", "disabled", "select", sel("#grouped", "value", "Stone", "timeout_ms", 0))
 			p.fails("disabled", "", "select", sel("#off", "value", "y", "timeout_ms", 0))
 			p.fails("wrong_element", "takes one value", "select", sel("#one", "value", []any{"1", "2"}, "timeout_ms", 0))
+			p.js("document.querySelector('select[multiple]').options[0].selected = true; 1")
+			for _, at := range []string{"#one", "select[multiple]"} {
+				c.refused("invalid_params", "page.interact", p.with(m{"action": "select", "selector": at}))
+				c.refused("invalid_params", "page.interact", p.with(m{"action": "select", "selector": at, "value": nil}))
+			}
+			p.is("document.querySelector('select[multiple]').selectedOptions.length > 0", true)
+			p.does("select", sel("select[multiple]", "value", []any{}))
+			p.is("document.querySelector('select[multiple]').selectedOptions.length", 0)
 			p.fails("wrong_element", "", "select", sel("#listbox", "value", "First", "timeout_ms", 0))
 		},
 		"boxes are ticked and unticked, and looked at afterwards": func(c *client) {

@@ -247,6 +247,7 @@ func (in interact) action() (page.Action, error) {
 		if in.Action != "select" {
 			return a, sdk.Errorf("invalid_param_type", "/value: expected a text or a number; a list is for select").From(sdk.Caller)
 		}
+		a.Values = []string{} // none is chosen
 		for _, item := range v {
 			switch item := item.(type) {
 			case string:

@@ -231,7 +231,7 @@ func (a *actor) pressIn(ctx context.Context, keys *input) (*Outcome, *Failure, e
 func (a *actor) choose(ctx context.Context) (*Outcome, *Failure, error) {
 	arg := a.arg()
 	switch {
-	case len(a.a.Values) > 0:
+	case a.a.Values != nil:
 		arg["value"] = a.a.Values
 	case a.a.Value != nil:
 		arg["value"] = *a.a.Value

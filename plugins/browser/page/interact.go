@@ -174,8 +174,11 @@ func Interact(ctx context.Context, t *target.Tab, a Action) (any, error) {
 		return nil, err
 	}
 	if failure != nil {
-		if failure.Error == "invalid_selector" {
+		switch failure.Error {
+		case "invalid_selector":
 			return nil, &ParamError{"selector", failure.Message}
+		case "no_value":
+			return nil, &ParamError{"value", "missing: select needs it, unless an option is named"}
 		}
 		return failure, nil
 	}

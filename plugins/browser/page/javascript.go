@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 
+	"github.com/vant-run/vant/internal/wire"
 	"github.com/vant-run/vant/plugins/browser/target"
 )
 
@@ -30,7 +30,7 @@ type ScriptError struct {
 }
 
 // Error implements error.
-func (e *ScriptError) Error() string { return e.Message }
+func (s *ScriptError) Error() string { return s.Message }
 
 // form finds out, without running it, which form a script has that names await or
 // return: plain, function (return on its top level), expression, async (a function's
@@ -45,7 +45,7 @@ const form = `((o, source, { awaits, returns, waits, block, without, names, func
 	const inert = (text) => parses("class C { static {" + text + "\n} }")
 	if (inert(source)) return "plain"
 	const sync = parses(source)
-	if (!awaits || sync && !(waits && body(source))) return returns && sync ? "function" : "plain"
+	if (!awaits || sync && !(waits && body(source))) return returns && (sync || !awaits) ? "function" : "plain"
 	if (!block && parses("(async () => (" + source + "\n))")) return "expression"
 	if (!body("{" + source + "\n}") || returns && !inert(without)) return "async"
 	let left = parsings, found = "", plain = true
@@ -97,7 +97,10 @@ const settle = `(async (value) => {
 })`
 
 // sourceURL names what is of the script in its stacks; what has no name there is ours.
-const sourceURL = "\n//# sourceURL=script"
+const (
+	sourceName = "script"
+	sourceURL  = "\n//# sourceURL=" + sourceName
+)
 
 var (
 	awaits    = regexp.MustCompile(`\bawait\b`)
@@ -137,8 +140,8 @@ func JavaScript(ctx context.Context, t *target.Tab, s Script) (jsonv2.Value, err
 	if err != nil {
 		return nil, told(err, above)
 	}
-	if !json.Valid([]byte(text)) {
-		return nil, &ScriptError{Message: "the page's own JSON.stringify gave no JSON"}
+	if _, err := wire.Valid([]byte(text)); err != nil {
+		return nil, &ScriptError{Message: "the value has no JSON that is taken: " + err.Error()}
 	}
 	return jsonv2.Value(text), nil
 }
@@ -266,8 +269,20 @@ var (
 	// position is a place in the script, in a line of a stack.
 	position = regexp.MustCompile(`([ (])script:(\d+):(\d+)`)
 	// unnamed is a line of a stack that is of our code.
-	unnamed = regexp.MustCompile(`^    at (?:.* \()?<anonymous>:\d+:\d+\)?$|^    at async <anonymous>:\d+:\d+$`)
+	unnamed = regexp.MustCompile(`^    at (?:.* \()?(?:eval at .*, )?<anonymous>:\d+:\d+\)?$|^    at async <anonymous>:\d+:\d+$`)
 )
+
+// thrownAt takes the place in the script that the browser names, if it does.
+func (s *ScriptError) thrownAt(e *target.Exception, above int) {
+	for _, f := range e.Stack.Frames {
+		if f.URL == sourceName {
+			s.at(f.Line, f.Column, above)
+			return
+		}
+	}
+}
+
+func (s *ScriptError) at(line, column, above int) { s.Line, s.Column = max(line+1-above, 1), column+1 }
 
 // scriptError tells of an exception in the words and the lines of the script, above
 // whose first there are some of ours.
@@ -275,6 +290,7 @@ func scriptError(e *target.Exception, above int) *ScriptError {
 	s := &ScriptError{}
 	if e.Exception.Description == "" {
 		s.Message = clip(e.Error(), maxMessage)
+		s.thrownAt(e, above)
 		return s
 	}
 	var stack []string
@@ -298,7 +314,10 @@ func scriptError(e *target.Exception, above int) *ScriptError {
 		stack = append(stack, line)
 	}
 	if s.Line == 0 && strings.HasPrefix(e.Exception.Description, "SyntaxError: ") && (e.Line > 0 || e.Column > 0) {
-		s.Line, s.Column = max(e.Line+1-above, 1), e.Column+1
+		s.at(e.Line, e.Column, above)
+	}
+	if s.Line == 0 {
+		s.thrownAt(e, above)
 	}
 	s.Stack = clip(strings.Join(stack, "\n"), maxStack)
 	s.Message = clip(firstLine(e.Exception.Description)+e.Exception.Preview.String(), maxMessage)

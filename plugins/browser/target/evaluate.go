@@ -30,9 +30,16 @@ type evaluation struct {
 
 // Exception is one that a script has thrown.
 type Exception struct {
-	Text      string `json:"text"`
-	Line      int    `json:"lineNumber"`
-	Column    int    `json:"columnNumber"`
+	Text   string `json:"text"`
+	Line   int    `json:"lineNumber"`
+	Column int    `json:"columnNumber"`
+	Stack  struct {
+		Frames []struct {
+			URL    string `json:"url"`
+			Line   int    `json:"lineNumber"`
+			Column int    `json:"columnNumber"`
+		} `json:"callFrames"`
+	} `json:"stackTrace"`
 	Exception struct {
 		Type        string       `json:"type"`
 		Description string       `json:"description"`

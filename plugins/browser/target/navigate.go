@@ -324,6 +324,34 @@ func (t *Tab) Reload(ctx context.Context, ignoreCache bool, wait Wait, timeout t
 
 // History goes steps forward in the history, or back. At its ends nothing moves.
 func (t *Tab) History(ctx context.Context, steps int, wait Wait, timeout time.Duration) (Navigation, error) {
+	end := time.Now().Add(errorPage)
+	for {
+		changed := t.Changed()
+		n, err := t.step(ctx, steps, wait, timeout)
+		if !betweenPages(err) || time.Now().After(end) {
+			return n, err
+		}
+		again := time.NewTimer(stepAgain)
+		select {
+		case <-changed:
+		case <-again.C:
+		case <-ctx.Done():
+		}
+		again.Stop()
+	}
+}
+
+// stepAgain is how long the browser is left alone while a tab is between pages.
+const stepAgain = 100 * time.Millisecond
+
+// betweenPages: an error page comes in the place of a page of another process, and the
+// browser does not deal with the tab's history until it is there.
+func betweenPages(err error) bool {
+	var refused *transport.Error
+	return errors.As(err, &refused) && refused.Message == "Not attached to an active page"
+}
+
+func (t *Tab) step(ctx context.Context, steps int, wait Wait, timeout time.Duration) (Navigation, error) {
 	before := t.leave()
 	guarded, end := before.guard(ctx)
 	h, err := cdp.Call(guarded, t.Session(), page.GetNavigationHistory, cdp.Empty{})

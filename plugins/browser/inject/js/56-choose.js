@@ -23,6 +23,7 @@
       if (!found.el) return found;
       const { el, values, option } = list(found.el, wanted);
       if (!(el instanceof HTMLSelectElement)) return fail('wrong_element', { reason: 'not a select: click it, then the option' });
+      if (!wanted && !option) return fail('no_value');
       if (!el.multiple && values.length !== 1) return fail('wrong_element', { reason: 'takes one value' });
       return ready(el, 'select') ?? pick(el, values, option);
     });
