@@ -246,6 +246,10 @@ func TestScreenshots(t *testing.T) {
 			if out, _ := p.shoot(dir, nil); out.Truncated || out.Scale != 0 {
 				c.t.Errorf("what is in view: %+v", out)
 			}
+			huge := c.page(`<div style="width:20000px;height:30000px;background:linear-gradient(red,blue)"></div>`)
+			if out, _ := huge.shoot(dir, m{"full_page": true}); !out.Truncated || out.Scale == 0 || out.Width != out.Height {
+				c.t.Errorf("a huge one: %+v", out)
+			}
 		},
 		"a tab behind others gives its own picture": func(c *client) {
 			p, dir := c.open("/pages/tall"), c.t.TempDir()

@@ -34,6 +34,9 @@ const (
 	layoutBound = 5 * time.Second
 	// maxSide is the longest side of a picture, in pixels: what Chromium can draw.
 	maxSide = 16384
+	// maxTaken bounds the pixels of a picture: more keep Chromium busy for longer than
+	// anybody waits, with gigabytes.
+	maxTaken = 32 << 20
 	// maxDrawn bounds the pixels of a picture that is drawn on, which takes four
 	// bytes for each. A larger one is taken smaller.
 	maxDrawn = 24 << 20
@@ -193,8 +196,12 @@ func fit(shown box, density float64, drawn bool) area {
 	a := area{truncated: shown.Width > longest || shown.Height > longest}
 	width, height := min(max(1, shown.Width), longest), min(max(1, shown.Height), longest)
 	a.clip = page.Viewport{X: shown.X, Y: shown.Y, Width: width, Height: height, Scale: 1}
-	if pixels := width * height * density * density; drawn && pixels > maxDrawn {
-		a.clip.Scale = math.Sqrt(maxDrawn / pixels)
+	most := float64(maxTaken)
+	if drawn {
+		most = maxDrawn
+	}
+	if pixels := width * height * density * density; pixels > most {
+		a.clip.Scale = math.Sqrt(most / pixels)
 	}
 	return a
 }

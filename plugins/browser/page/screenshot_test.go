@@ -33,6 +33,7 @@ func TestAPictureIsAsLargeAsCanBeDrawn(t *testing.T) {
 		"huge, to be drawn on":         {box{0, 0, 50000, 50000}, 1, true, maxSide, maxSide, true},
 		"dense, to be drawn on":        {box{0, 0, 4000, 4000}, 3, true, 4000, 4000, false},
 		"huge, and not to be drawn on": {box{0, 0, 16000, 16000}, 1, false, 16000, 16000, false},
+		"long, and not to be drawn on": {box{0, 0, 1900, maxSide}, 1, false, 1900, maxSide, false},
 	} {
 		a := fit(tt.shown, tt.density, tt.drawn)
 		if a.clip.Width != tt.width || a.clip.Height != tt.height || a.truncated != tt.truncated {
@@ -40,7 +41,8 @@ func TestAPictureIsAsLargeAsCanBeDrawn(t *testing.T) {
 		}
 		scale := tt.density * a.clip.Scale
 		pixels := a.clip.Width * a.clip.Height * scale * scale
-		if tt.drawn && pixels > maxDrawn*1.001 || a.clip.Scale > 1 || a.clip.Scale < 1 && (!tt.drawn || pixels < maxDrawn*0.99) {
+		most := map[bool]float64{true: maxDrawn, false: maxTaken}[tt.drawn]
+		if pixels > most*1.001 || a.clip.Scale > 1 || a.clip.Scale < 1 && pixels < most*0.99 {
 			t.Errorf("%s: %g pixels at scale %g", name, pixels, a.clip.Scale)
 		}
 	}
