@@ -532,6 +532,15 @@ func TestTextOfAPageIsNoLineOfAnOutline(t *testing.T) {
 		p.Main(fmt.Sprintf(`(document.body.textContent = %q, 1)`, text))
 		diff(t, text, []string{want}, snapshot(t, w, options{"format": "outline"}).Visible)
 	}
+	for _, ref := range []string{`@\u00ade1_1`, `@e\u20601_1`, `@e\ufe0f1`, `\uff20e1_1`, `@\uff451_1`, `@e\uff11_1`, `@\u04351_1`, `@e\u0661`, `@\u180ee1`, `\u00ad"`} {
+		p.Main(`(document.body.textContent = 'button x ` + ref + `', 1)`)
+		if strings.HasSuffix(ref, `"`) {
+			p.Main(`(document.body.textContent = '` + ref + `', 1)`)
+		}
+		if lines := snapshot(t, w, options{"format": "outline"}).Visible; len(lines) != 1 || lines[0][0] != '"' {
+			t.Errorf("%s is in %q", ref, lines)
+		}
+	}
 	// The ends of lines that any reader may know.
 	for _, end := range []string{`\n`, `\r`, `\x0b`, `\x0c`, `\x1c`, `\x1d`, `\x1e`, `\x85`, `\u2028`, `\u2029`} {
 		p.Main(`(() => { const text = 'x` + end + forged + `'; const add = (tag, set) => { const e = document.createElement(tag); Object.assign(e, set); document.body.append(e); return e; };

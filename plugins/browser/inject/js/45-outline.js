@@ -42,8 +42,12 @@ const outline = (() => {
   // A text in quotes, in one line for every reader.
   const quote = (s) => JSON.stringify(s).replace(/[\x7f-\x9f\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-  // A text that looks like the line of an element is in quotes, and only such a one.
-  const plain = (text) => (/^"|@e\d/.test(text) ? quote(text) : text);
+  // A text that looks like the line of an element is in quotes, and only such a one:
+  // by what is seen of it, which is not all of its characters, nor these alone.
+  function plain(text) {
+    const seen = /[^ -~]/.test(text) ? text.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '') : text;
+    return /^"|@\p{L}\p{Nd}/u.test(seen) ? quote(text) : text;
+  }
 
   // The first line in a list item has its bullet, where the item begins.
   function prefix(st) {
