@@ -76,18 +76,20 @@ func hasMarker(pid int, marker string) bool {
 func environ(pid int) ([]byte, error) {
 	for tries := 0; ; tries++ {
 		b, err := readEnviron(pid)
-		if err != nil || tries == execTries {
+		if err != nil || tries == execTries || whole(pid, len(b)) {
 			return b, err
-		}
-		// The kernel's own have no memory.
-		s, err := readStat(pid)
-		if err != nil || s.dead() || s.size == 0 || s.environ == int64(len(b)) || len(b) == maxEnviron {
-			return b, nil
 		}
 		if tries > 0 {
 			time.Sleep(execPause)
 		}
 	}
+}
+
+// whole tells whether a process's environment has so many bytes, or none to be read: the
+// kernel's own have no memory.
+func whole(pid, bytes int) bool {
+	s, err := readStat(pid)
+	return err != nil || s.dead() || s.size == 0 || s.environ == int64(bytes) || bytes == maxEnviron
 }
 
 // An exec takes well below a millisecond; on a busy machine it is interrupted.
