@@ -228,7 +228,7 @@ func TestTheLastTabMayClose(t *testing.T) {
 	}
 	for method, params := range map[string]map[string]any{
 		"browser.tab.close": {}, "browser.tab.select": {}, "browser.window.close": {}, "page.snapshot": {}, "browser.reload": {},
-		"browser.navigate": {"uri": site + "/pages/blank"}, "page.javascript": {"script": "1"}, "browser.stop": {}, "page.frames": {},
+		"page.javascript": {"script": "1"}, "browser.stop": {}, "page.frames": {},
 	} {
 		c.refused("not_found", method, params)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -30,10 +31,7 @@ func run(m *testing.M) int {
 	defer server.Close()
 	defer server.CloseClientConnections()
 	site = server.URL
-	home, err := os.MkdirTemp("", "vant-home-") // downloads go there
-	if err == nil {
-		err = os.Setenv("HOME", home)
-	}
+	home, err := moved()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -44,6 +42,25 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return status
+}
+
+// moved gives the tests a home of their own, where downloads go. What Go has built and
+// fetched stays where it is.
+func moved() (home string, err error) {
+	if home, err = os.MkdirTemp("", "vant-home-"); err != nil {
+		return "", err
+	}
+	names := []string{"GOCACHE", "GOMODCACHE"}
+	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		return home, fmt.Errorf("go env: %w", err)
+	}
+	for i, value := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		if err := os.Setenv(names[i], value); err != nil {
+			return home, err
+		}
+	}
+	return home, os.Setenv("HOME", home)
 }
 
 // client calls a plugin for a test.
