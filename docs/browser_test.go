@@ -144,7 +144,7 @@ var failure = regexp.MustCompile(`(?:fail\('|error: '|Error: "|Code: ")([a-z_]+)
 
 func TestFailuresOfActionsAreDocumented(t *testing.T) {
 	// What never leaves page.interact.
-	inner := []string{"moving", "timeout", "stopped", "unknown_token", "unknown_kind", "invalid_selector"}
+	inner := []string{"moving", "timeout", "stopped", "unknown_token", "unknown_kind", "invalid_selector", "no_value", "closed"}
 	want := map[string]bool{}
 	for _, pattern := range []string{"inject/js/*.js", "page/*.go"} {
 		files, err := filepath.Glob("../plugins/browser/" + pattern)

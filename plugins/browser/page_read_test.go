@@ -342,6 +342,34 @@ func TestWaits(t *testing.T) {
 			p.until(m{"text": "Small"})
 			p.until(m{"function": "new Promise(done => setTimeout(done, 50, true))"})
 		},
+		"waits and readings look into closed shadow roots": func(c *client) {
+			const closed = `(() => { const r = host.attachShadow({mode: "closed"}); r.innerHTML = "<i>hidden words</i><button id=in>B</button><a href=/l>L</a><div id=inner></div>";
+				r.querySelector("#inner").attachShadow({mode: "closed"}).innerHTML = "<b id=deep>deeper</b>"; window.root = r; return 1 })()`
+			for _, condition := range []m{{"text": "hidden words"}, {"selector": "#in"}, {"text": "deeper"}, {"selector": "#deep"}} {
+				p := c.page(`<p>page</p><div id=host></div>`)
+				p.js(closed)
+				p.until(condition)
+				p.js("setTimeout(() => root.replaceChildren(), 200); 1")
+				p.until(m{"text": condition["text"], "selector": condition["selector"], "gone": true})
+				p = c.page(`<p>page</p><div id=host></div>`)
+				p.js("setTimeout(() => " + closed + ", 300); 1") // it comes while it is waited for
+				p.until(condition)
+			}
+			p := c.page(`<p>page</p><div id=host></div>`)
+			p.js(closed)
+			if err := c.try("page.wait", p.with(m{"text": "hidden words", "gone": true, "timeout_ms": 100}), nil); err == nil || !strings.Contains(err.Error(), "timeout") {
+				c.t.Errorf("what is seen has gone: %v", err)
+			}
+			for kind, want := range map[string]string{"text": "deeper", "html": "hidden words", "markdown": "hidden words", "links": "/l"} {
+				p := c.page(`<p>page</p><div id=host></div>`)
+				p.js(closed)
+				var out any
+				c.call("page.inspect", p.with(m{"kind": kind}), &out)
+				if !strings.Contains(fmt.Sprint(out), want) {
+					c.t.Errorf("%s: %v", kind, out)
+				}
+			}
+		},
 		"a wait goes on in the page's next document": func(c *client) {
 			for _, condition := range []m{{"text": "I agree"}, {"selector": "#agree"}, {"function": "document.title === 'Form'"}, {"url": "/pages/form"}} {
 				p := c.open("/pages/blank")

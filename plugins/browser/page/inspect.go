@@ -35,7 +35,7 @@ func Inspect(ctx context.Context, t *target.Tab, i Inspection) (json.RawMessage,
 	if i.Kind == "text" {
 		frames, err = ans.withFrames(ctx, &at, arg)
 	} else {
-		err = at.ask(ctx, "inspect", arg, &ans)
+		err = at.read(ctx, arg, &ans)
 	}
 	if err != nil {
 		failure, err := stale(at, err)
@@ -80,7 +80,7 @@ func (ans *inspected) withFrames(ctx context.Context, at *place, arg map[string]
 	told := make(chan struct{}) // what frames are in it is known
 	target.Bind(inside, at.frame, below, func(f *target.Frame) {
 		if f == at.frame {
-			if err = at.ask(ctx, "inspect", arg, ans); len(ans.Frames) == 0 {
+			if err = at.read(ctx, arg, ans); len(ans.Frames) == 0 {
 				cancel() // no other is asked
 			}
 			close(told)
@@ -90,7 +90,7 @@ func (ans *inspected) withFrames(ctx context.Context, at *place, arg map[string]
 			return
 		}
 		said, in := frames[string(f.ID)], place{frame: f}
-		if err := in.ask(inside, "inspect", map[string]any{"kind": "text", "maxBytes": arg["maxBytes"]}, said); err != nil {
+		if err := in.read(inside, map[string]any{"kind": "text", "maxBytes": arg["maxBytes"]}, said); err != nil {
 			*said = inspected{}
 		}
 	})

@@ -119,7 +119,7 @@ func (c Condition) waitRef(ctx context.Context, t *target.Tab, end time.Time) er
 
 // ask lets one document wait for the condition.
 func (c Condition) ask(ctx context.Context, at *place, timeout int64) (bool, error) {
-	arg := map[string]any{"gone": c.Gone, "timeout": timeout}
+	arg := map[string]any{"gone": c.Gone}
 	switch {
 	case c.Text != "":
 		arg["text"] = c.Text
@@ -129,7 +129,15 @@ func (c Condition) ask(ctx context.Context, at *place, timeout int64) (bool, err
 		arg["ref"] = c.Ref
 	}
 	var ans Failure
-	err := at.ask(ctx, "wait", arg, &ans)
+	var err error
+	end := time.Now().Add(time.Duration(timeout) * time.Millisecond)
+	for seek := int64(0); ; seek = seekAgain.Milliseconds() {
+		ans = Failure{}
+		if err = at.ask(ctx, "wait", with(with(arg, "timeout", left(end)), "seek", seek), &ans); err != nil || ans.Error != "closed" {
+			break
+		}
+		openRoots(ctx, at)
+	}
 	switch {
 	case err != nil:
 		return false, err

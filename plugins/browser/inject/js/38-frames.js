@@ -98,6 +98,21 @@ const frames = (() => {
   const AT_ONCE = 256;
   let hosts = []; // that look so, and were not offered
 
+  const SEEK_MAX = 50000; // elements of a document that is looked through
+
+  // seek looks for them in the whole document, unless that is too long.
+  function seek() {
+    const all = dom.many(document, '*');
+    if (all.length > SEEK_MAX) return false;
+    hosts = [];
+    for (const root of dom.roots()) {
+      for (const el of root === document ? all : dom.many(root, '*')) {
+        if (hosts.length < HOSTS_MAX && mayHide(el, dom.tag(el))) hosts.push(new WeakRef(el));
+      }
+    }
+    return hosts.length > 0;
+  }
+
   // closedHosts offers the next of them. Until openRoots is told that they were
   // answered, the next snapshot finds them again.
   function closedHosts() {
@@ -127,7 +142,7 @@ const frames = (() => {
 
   Object.assign(api, { bindFrame: bind, closedHosts, openRoots });
   return {
-    id: (el) => ids.get(el), bound: () => [...bound.keys()], element, shown, outward, mayHide,
+    id: (el) => ids.get(el), bound: () => [...bound.keys()], element, shown, outward, mayHide, seek,
     HOSTS_MAX, found: (list) => { hosts = list; },
   };
 })();

@@ -25,11 +25,13 @@
     return rendered.shows(text);
   }
 
-  // holds is the answer when waiting is over, or null.
-  function holds(arg) {
+  // holds is the answer when waiting is over, or null. From the time seek on it fails
+  // with closed where what is not seen may be in a closed root.
+  function holds(arg, seek) {
     try {
       const now = seen(arg);
       if (now.error) return arg.gone && now.reason !== 'unknown' ? { ok: true } : now;
+      if (!now && performance.now() >= seek && (arg.text ?? arg.selector) !== undefined && frames.seek()) return fail('closed');
       return now === !arg.gone ? { ok: true } : null;
     } catch (e) {
       if (e instanceof dom.SelectorError) return fail('invalid_selector', { message: e.message });
@@ -62,10 +64,11 @@
   }
 
   // wait answers when a text, a selector, a ref, a frame is to be seen, or (gone)
-  // is no more.
+  // is no more. seek is in how many ms it may ask for closed roots.
   function wait(arg) {
     const question = calls.current();
-    const first = holds(arg);
+    const seek = performance.now() + (arg.seek ?? Infinity);
+    const first = holds(arg, seek);
     if (first || !arg.timeout) return Promise.resolve(JSON.stringify(first ?? fail('timeout')));
     return new Promise((done) => {
       let next = 0, due = 0;
@@ -73,7 +76,7 @@
         clearTimeout(due);
         due = 0;
         const began = performance.now();
-        const answer = holds(arg);
+        const answer = holds(arg, seek);
         if (answer) {
           end(answer);
           return;

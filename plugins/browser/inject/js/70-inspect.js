@@ -158,8 +158,9 @@
   }
 
   // inspect answers with the kind's value, and truncated when some is left out.
-  // A text with frames in it comes in pieces, with their ids.
-  function inspect({ kind, ref, maxBytes: max = MAX }) {
+  // A text with frames in it comes in pieces, with their ids. With seek it fails with
+  // closed where some may be in a closed root.
+  function inspect({ kind, ref, maxBytes: max = MAX, seek }) {
     dom.fresh();
     let el = null;
     if (ref !== undefined) {
@@ -170,6 +171,7 @@
     if (kind === 'metadata') return JSON.stringify({ ok: true, value: metadata() });
     const root = el ?? dom.documentElement();
     if (kind === 'styles') return JSON.stringify(root ? { ok: true, value: styles(el ?? dom.body() ?? root) } : fail('stale_or_missing', { reason: 'missing' }));
+    if (seek && kind !== 'selection' && frames.seek()) return JSON.stringify(fail('closed'));
     if (texts[kind]) {
       const sink = new bytes.Sink(max);
       if (root) texts[kind](sink, root, el === null);
