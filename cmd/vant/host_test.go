@@ -489,13 +489,21 @@ func TestDoctorLooksAtTheBrowserThatTheConfigurationNames(t *testing.T) {
 	program(t, plugins, "vant-plugin-browser", "exit 1")
 	program(t, programs, "chromium", "echo Chromium 156.0.1")
 	program(t, programs, "other", "echo Chromium 157.0.1")
+	browser, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer browser.Close()
+	listening := browser.Addr().String()
 	for section, want := range map[string]string{
 		`{}`:                                "ok     chromium: " + programs + "/chromium, Chromium 156.0.1\n",
 		`{"path":"` + programs + `/other"}`: "ok     chromium: " + programs + "/other, Chromium 157.0.1\n",
 		`{"path":"other"}`:                  "ok     chromium: " + programs + "/other, Chromium 157.0.1\n",
 		`{"path":"/nonexistent"}`: "WRONG  chromium: plugins.browser.path: stat /nonexistent: no such file or directory\n" +
 			"       -> mend plugins.browser.path in the configuration, or leave it out: then one is looked for\n",
-		`{"path":"/nonexistent","attach":"http://127.0.0.1:9222"}`: "ok     chromium: plugins.browser.path: stat",
+		`{"attach":"http://` + listening + `"}`: "ok     chromium: runs at http://" + listening + "\n",
+		`{"attach":"ws://127.0.0.1:1/x"}`: "WRONG  chromium: no browser answers at ws://127.0.0.1:1/x: dial tcp 127.0.0.1:1: connect: connection refused\n" +
+			"       -> start it with --remote-debugging-port, or",
 	} {
 		host := clienttest.Start(t, clienttest.Methods(map[string]clienttest.Handler{
 			"version":      clienttest.Result(`{"vant":"1.2.3","protocol":1}`),

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -480,11 +482,31 @@ func plannedBrowser(ctx context.Context, vantd string) browserSection {
 	return s
 }
 
+// checkAttached looks whether something listens where the browser should.
+func checkAttached(ctx context.Context, address string) finding {
+	ctx, cancel := context.WithTimeout(ctx, toolBound)
+	defer cancel()
+	u, err := url.Parse(address)
+	if err == nil {
+		var conn net.Conn
+		if conn, err = new(net.Dialer).DialContext(ctx, "tcp", u.Host); err == nil {
+			conn.Close()
+			return finding{Check: "chromium", OK: true, Detail: "runs at " + address}
+		}
+	}
+	return finding{
+		Check: "chromium", Detail: "no browser answers at " + address + ": " + err.Error(),
+		Advice: "start it with --remote-debugging-port, or take plugins.browser.attach out of the configuration: then one is started",
+	}
+}
+
 // checkChromium finds the browser where the plugin does. Without a plugin that
 // drives one it may be missing.
 func checkChromium(ctx context.Context, getenv func(string) string, section browserSection, needed bool) finding {
+	if needed && section.Attach != "" {
+		return checkAttached(ctx, section.Attach)
+	}
 	f := finding{Check: "chromium", OK: true}
-	needed = needed && section.Attach == ""
 	file, err := chromium.Find(section.Path, getenv)
 	switch {
 	case err != nil && section.Path != "":
