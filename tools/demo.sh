@@ -37,15 +37,17 @@ exec {site}< <(exec "$work/demosite" 2>"$work/demosite.log")
 web=$!
 read -rt 20 url <&"$site" || { echo "the demo's web server did not start" >&2; exit 1; }
 
-# The ref of an element that the page shows now, as an agent finds it in a snapshot.
-ref() {
-	vant agent call page.snapshot "{\"filter\":{\"role\":\"$1\"}}" | python3 -c '
-import json, sys
-found = [e["ref"] for e in json.load(sys.stdin)["elements"] if e["name"].startswith(sys.argv[1])]
-if not found: sys.exit("the page shows no " + sys.argv[1])
-print(found[0])' "$2"
+outline() {
+	local command="vant agent call page.snapshot '{\"format\":\"outline\"}' | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"outline\"])'"
+	printf '\n$ %s\n' "$command"
+	seen=$(bash -o pipefail -c "$command")
+	echo "$seen"
 }
-outline() { run "vant agent call page.snapshot '{\"format\":\"outline\"}' | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"outline\"])'"; }
+# The ref of an element in the last outline.
+ref() {
+	[[ $seen =~ $1\ \"$2[^\"]*\"\ (@e[0-9_]+) ]] || { echo "the page shows no $2" >&2; return 1; }
+	echo "${BASH_REMATCH[1]}"
+}
 act() { run "vant agent call page.interact '{\"ref\":\"$1\",\"action\":\"$2\"${3:+,\"value\":\"$3\"}}'"; }
 
 run 'vant up'
@@ -82,7 +84,7 @@ opened=$(python3 -c 'import json, sys; print(json.load(sys.stdin)["opened"][0])'
 run 'vant agent tabs | python3 -m json.tool'
 run "vant agent call page.interact '{\"tab_id\":$opened,\"selector\":\"#confirm\",\"action\":\"click\"}'"
 run "vant agent call page.inspect '{\"kind\":\"text\"}'"
-run "vant agent call page.screenshot '{\"path\":\"$work/order.png\"}'"
+run "vant agent call page.screenshot '{\"path\":\"$PWD/bin/demo.png\"}'"
 
 run "vant agent open $url/diagnostics"
 run "vant agent click '#throw'"
